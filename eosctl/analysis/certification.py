@@ -163,10 +163,10 @@ def _lost(missing: frozenset[str], expected: Expected, seen: Mapping[str, Delive
     """Each with the nearest neighbours that arrived, where the source has an order."""
     before: Delivered | None = None
     waiting: list[tuple[str, Delivered | None]] = []
-    told: set[str] = set()
+    reported: set[str] = set()
     for identity in expected.identities:
-        if identity in missing and identity not in told:
-            told.add(identity)
+        if identity in missing and identity not in reported:
+            reported.add(identity)
             waiting.append((identity, before if expected.is_ordered else None))
         elif identity in seen:
             before = seen[identity]

@@ -237,12 +237,12 @@ class Cluster:
     def connectors(self) -> ListedConnectors:
         """All connectors with the states of their tasks, as `eosctl connector list`."""
         with self._asking() as session:
-            return self._told(list_connectors(session, self._evidence()))
+            return self._triaged(list_connectors(session, self._evidence()))
 
     def connector(self, name: str) -> DescribedConnector:
         """All that concerns one connector, as `eosctl connector show`."""
         with self._asking() as session:
-            return self._told(show_connector(session, name, self._evidence()))
+            return self._triaged(show_connector(session, name, self._evidence()))
 
     def inspect_config(
         self, *connectors: str, isolation: IsolationLevel = IsolationLevel.READ_COMMITTED
@@ -250,24 +250,24 @@ class Cluster:
         """The config topic as a worker reads it, as `eosctl inspect-config`."""
         request = ConfigTopicRequest(connectors, self._config_topic, isolation)
         with self._asking() as session:
-            return self._told(inspect_config_topic(session, request))
+            return self._triaged(inspect_config_topic(session, request))
 
     def config_history(self, *connectors: str) -> ConfigTopicHistory:
         """Every record of the config topic with its effect."""
         with self._asking() as session:
-            return self._told(config_topic_history(session, ConfigTopicRequest(connectors, self._config_topic)))
+            return self._triaged(config_topic_history(session, ConfigTopicRequest(connectors, self._config_topic)))
 
     def offsets(self, *connectors: str) -> OffsetsReport:
         """Source offsets by store, and which one each task will begin at, as `eosctl offsets show`."""
         with self._asking() as session:
-            return self._told(show_offsets(session, self._offsets_of(connectors)))
+            return self._triaged(show_offsets(session, self._offsets_of(connectors)))
 
     def export_offsets(
         self, target: str | Path, *connectors: str, store: Store = Store.KAFKA_EFFECTIVE
     ) -> OffsetsExport:
         """Writes KIP-875's bodies: to the file target for one connector, otherwise into the directory target."""
         with self._asking() as session:
-            return self._told(export_offsets(session, self._offsets_of(connectors), str(target), store))
+            return self._triaged(export_offsets(session, self._offsets_of(connectors), str(target), store))
 
     def timeline(self, *connectors: str, since: datetime | None = None, until: datetime | None = None) -> Timeline:
         """What happened, in order of time, as `eosctl timeline`. Times without a zone are of this machine's."""
@@ -280,7 +280,7 @@ class Cluster:
             worker_offsets_topic=self._workers.offsets_topic,
         )
         with self._asking() as session:
-            return self._told(read_timeline(session, request))
+            return self._triaged(read_timeline(session, request))
 
     # Transactions and producers (KIP-664).
 
@@ -305,13 +305,13 @@ class Cluster:
             owner,
         )
         with self._asking() as session:
-            return self._told(list_transactions(session.reader, selection, self._config_topic))
+            return self._triaged(list_transactions(session.reader, selection, self._config_topic))
 
     def describe_transactions(self, *transactional_ids: str) -> TransactionDescriptions:
         """State, producer, timeout and partitions of each ID, as its coordinator has them."""
         with self._asking() as session:
             request = DescribeRequest(transactional_ids, self._config_topic)
-            return self._told(describe_transactions(session.reader, request))
+            return self._triaged(describe_transactions(session.reader, request))
 
     def describe_producers(self, *partitions: str) -> ProducerList:
         """The producers that the leaders of these partitions know, with their transactional IDs.
@@ -319,7 +319,7 @@ class Cluster:
         A partition is TOPIC, TOPIC:0 or TOPIC:0,1.
         """
         with self._asking() as session:
-            return self._told(list_producers(session.reader, ProducersRequest(partitions, self._config_topic)))
+            return self._triaged(list_producers(session.reader, ProducersRequest(partitions, self._config_topic)))
 
     def hanging_transactions(
         self, *partitions: str, broker: int | None = None, max_timeout_s: float = 900.0
@@ -328,41 +328,41 @@ class Cluster:
         offsets = self._workers.offsets_topic
         request = HangingRequest(partitions, broker, int(1000 * max_timeout_s), self._config_topic, offsets)
         with self._asking() as session:
-            return self._told(find_hanging(session.reader, request))
+            return self._triaged(find_hanging(session.reader, request))
 
     def last_stable_offsets(self, *partitions: str, group: str | None = None) -> LastStableOffsets:
         """How far read_committed consumers get in these partitions, or where they are held back, and by whom."""
         request = StabilityRequest(partitions, self._config_topic, group=group)
         with self._asking() as session:
-            return self._told(last_stable_offsets(session.reader, request))
+            return self._triaged(last_stable_offsets(session.reader, request))
 
     def transaction_log(self, *transactional_ids: str) -> TransactionLogReport:
         """The last state of each ID in __transaction_state, with findings."""
         with self._asking() as session:
-            return self._told(fold_log(session, self._log_of(transactional_ids)))
+            return self._triaged(fold_log(session, self._log_of(transactional_ids)))
 
     def transaction_history(self, *transactional_ids: str) -> TransactionHistory:
         """Every record that __transaction_state still has, with its effect."""
         with self._asking() as session:
-            return self._told(log_history(session, self._log_of(transactional_ids)))
+            return self._triaged(log_history(session, self._log_of(transactional_ids)))
 
     def trace(self, place: str, *, key: str | None = None, at: datetime | None = None, within: int = 100_000) -> Trace:
         """The transaction of one record: TOPIC-PARTITION@OFFSET, or the last of a key, or the first at that time."""
         request = TraceRequest.of(place, key, _ms(at), within, (), self._config_topic)
         with self._asking() as session:
-            return self._told(trace(session, request))
+            return self._triaged(trace(session, request))
 
     # The whole cluster.
 
     def diagnose(self, *, preflight: bool = True) -> Diagnosis:
         """All rules, as `eosctl doctor`; preflight: workers validate each config as if it required exactly-once."""
         with self._asking() as session:
-            return self._told(diagnose_cluster(session, replace(self._evidence(), preflight=preflight)))
+            return self._triaged(diagnose_cluster(session, replace(self._evidence(), preflight=preflight)))
 
     def check_upgrade(self, to: Phase, *, wait_s: float = 0.0) -> UpgradeCheck:
         """Whether the next rolling step may start, as `eosctl upgrade-check`."""
         with self._asking() as session:
-            return self._told(wait_for_upgrade(session, replace(self._evidence(), preflight=False), to, wait_s))
+            return self._triaged(wait_for_upgrade(session, replace(self._evidence(), preflight=False), to, wait_s))
 
     def audit(self, *topics: str, connectors: Sequence[str] = (), store: str | None = None) -> AuditReport:
         """Whether exactly-once held, by the record batches of these topics, or of all that are known.
@@ -372,7 +372,7 @@ class Cluster:
         request = AuditRequest(self._offsets_of(connectors), topics, store=store)
         formats = ReportFormats(lambda found: json_of(view_audit(found), found), render_audit_page)
         with self._asking() as session:
-            return self._told(run_and_report(session, request, formats))
+            return self._triaged(run_and_report(session, request, formats))
 
     def save_snapshot(self, path: str | Path) -> SnapshotFile:
         """Writes the file that `open_snapshot` takes. It has no secrets."""
@@ -381,7 +381,7 @@ class Cluster:
             Path(path), self._config_topic, self._workers.offsets_topic, files[0] if files else None
         )
         with self._asking() as session:
-            return self._told(save_snapshot(session, request))
+            return self._triaged(save_snapshot(session, request))
 
     # Plans. Each is made and returned; nothing is written before its `apply`.
 
@@ -472,7 +472,7 @@ class Cluster:
     def _log_of(self, transactional_ids: Iterable[str]) -> LogRequest:
         return LogRequest(frozenset(transactional_ids), (), None, None, self._config_topic)
 
-    def _told(self, answer: A) -> A:
+    def _triaged(self, answer: A) -> A:
         """The answer with its findings treated as the profile says."""
         return answer.under(self._options.triage)
 

@@ -11,7 +11,7 @@ def main(args: list[str] | None = None) -> None:
     try:
         from eosctl.mcp.server import serve
     except ImportError as error:
-        raise SystemExit(_told(NotInstalled("the server for assistants", "mcp", error))) from error
+        raise SystemExit(_message_of(NotInstalled("the server for assistants", "mcp", error))) from error
 
     parser = argparse.ArgumentParser("python -m eosctl.mcp", description=__doc__, allow_abbrev=False)
     parser.add_argument("-b", "--bootstrap-server", metavar="HOST:PORT")
@@ -37,7 +37,7 @@ def main(args: list[str] | None = None) -> None:
     serve(opened)
 
 
-def _told(error: NotInstalled) -> str:
+def _message_of(error: NotInstalled) -> str:
     return f"eosctl: error: {error.message}\nhint: {error.hint}"
 
 

@@ -153,22 +153,22 @@ class Tools:
             with self._open() as cluster:
                 answer = question(cluster)
             found = bounded(document(answer))
-            return found if answer.failure is None else found | {"failure": told(answer.failure)}
+            return found if answer.failure is None else found | {"failure": message_of(answer.failure)}
         except EosctlError as error:
-            raise ToolError(told(error)) from error
+            raise ToolError(message_of(error)) from error
 
     def _plan(self, make: Callable[[Cluster], ProposedPlan | ProposedFencing]) -> str:
         try:
             with self._open() as cluster:
                 plan = make(cluster)
         except EosctlError as error:
-            raise ToolError(told(error)) from error
+            raise ToolError(message_of(error)) from error
         objections = "".join(f"It would be refused: {each}\n" for each in plan.objections)
         end = f"{objections}Nothing was applied. A person plans it again, and applies it, with eosctl.\n"
         return f"{plan.text(width=PLAN_WIDTH)[: MOST - len(end)]}\n{end}"
 
 
-def told(error: EosctlError) -> str:
+def message_of(error: EosctlError) -> str:
     """The error for an assistant: what happened, and what to do next."""
     hint = "" if error.hint is None else f" ({error.hint})"
     return f"{error.message}{hint}"[:LONGEST]

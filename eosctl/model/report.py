@@ -414,8 +414,8 @@ def _reported(answer: Result) -> Iterator[Reported]:
             continue
         applied = None if fails else triage.waiver_of(finding)
         waiver = None if applied is None or applied.expired else applied.waiver
-        told = replace(finding, cure=triage.cure_of(finding))
-        yield Reported(told, fails, waiver, answer.is_new(finding), answer.config_files.get(finding.subject, first))
+        cured = replace(finding, cure=triage.cure_of(finding))
+        yield Reported(cured, fails, waiver, answer.is_new(finding), answer.config_files.get(finding.subject, first))
 
 
 def _without_repeats(reasons: Mapping[str | None, Sequence[str]], kind_id: str) -> tuple[str, ...]:

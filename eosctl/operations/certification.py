@@ -463,12 +463,12 @@ class _Certification:
         return ""
 
     def _witness(self, anomaly: Anomaly, round_: Round) -> Witness:
-        told = replace(anomaly, before=self._placed(anomaly.before), after=self._placed(anomaly.after))
+        placed = replace(anomaly, before=self._placed(anomaly.before), after=self._placed(anomaly.after))
         until = anomaly.after.timestamp if anomaly.after is not None else Session.now()
         acts = [text for at, text in self._running.happened if at <= until] or [
             text for _, text in self._running.happened[:1]
         ]
-        return Witness(told, round_.number, round_.fault, acts[-1] if acts else "no fault")
+        return Witness(placed, round_.number, round_.fault, acts[-1] if acts else "no fault")
 
     def _placed(self, record: Delivered | None) -> Delivered | None:
         """The same with the producer that wrote it, where its batch can be read."""

@@ -93,7 +93,7 @@ class WholeTerminal(Struct, frozen=True):
 def _keys(stdin: TextIO) -> Iterator[Key]:
     """Call the value with how long to wait for a key; it returns those that were pressed, q where stdin has ended."""
     if not stdin.isatty():
-        yield _nobody
+        yield _no_keys
         return
     import termios
     import tty
@@ -113,7 +113,7 @@ def _keys(stdin: TextIO) -> Iterator[Key]:
         termios.tcsetattr(file, termios.TCSADRAIN, before)
 
 
-def _nobody(timeout_s: float) -> str:
+def _no_keys(timeout_s: float) -> str:
     """Without keys there is only the time to wait for."""
     time.sleep(timeout_s)
     return ""

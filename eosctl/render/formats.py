@@ -319,14 +319,12 @@ def _below(
 ) -> list[str]:
     """The rows with their sentences below them; nothing where the table takes less, or nothing fits."""
     last = next((number for number, column in enumerate(columns) if column.path in block.below), 0)
-    headers, told = (
-        [column.header for column in columns],
-        [": ".join(text for text in cells[last:] if text not in EMPTY) for cells in lines],
-    )
+    headers = [column.header for column in columns]
+    sentences = [": ".join(text for text in cells[last:] if text not in EMPTY) for cells in lines]
     across = fit([headers[:last], *(cells[:last] for cells in lines)], page.width) if last else None
     if page.width is None or across is None:
         return []
-    folded = [fold(text, page.width - len(INDENT)) for text in told]
+    folded = [fold(text, page.width - len(INDENT)) for text in sentences]
     if widths is not None and _height(lines, widths) <= len(lines) + sum(map(len, folded)):
         return []
     aligns = [column.align for column in columns[:last]]

@@ -143,6 +143,7 @@ def _artifacts_of(coordinates: Sequence[str]) -> Iterator[Artifact]:
 def ivy_file_of(coordinates: Sequence[str]) -> str:
     """An Ivy file that depends on each of `coordinates`: the jar and its runtime scope, or the bundle alone."""
     dependencies = "\n".join(map(_dependency_of_ivy, _artifacts_of(coordinates)))
+    # The xmlns is the name of Maven's attributes, as below.
     return f"""<ivy-module version="2.0" xmlns:m="http://ant.apache.org/ivy/maven">
 <info organisation="eosctl" module="sandbox"/>
 <configurations><conf name="libs"/></configurations>

@@ -88,14 +88,14 @@ def samples(commits: Commits, statuses: Statuses) -> list[tuple[str, object, obj
 
 def upgrade(workers: Workers, files: Files, group: ConnectGroup | Skipped, target: Phase) -> tuple[object, ...]:
     found = check_upgrade(replace(ROLLING, workers=workers, worker_files=files, group=group), target)
-    told = [f"{each.id} {each.subject}" for each in (*found.blockers, *found.warnings)]
-    return found.verdict, found.done, told, found.unknown, found.steps, found.workers
+    findings = [f"{each.id} {each.subject}" for each in (*found.blockers, *found.warnings)]
+    return found.verdict, found.done, findings, found.unknown, found.steps, found.workers
 
 
 def feature(features: Mapping[str, int] | Skipped, level: FeatureLevel) -> tuple[object, ...]:
     found = check_feature(healthy.but(finalized_features=features), level)
-    told = [f"{each.id} {each.subject}" for each in (*found.blockers, *found.warnings)]
-    return found.verdict, found.done, told, found.unknown, found.consequences
+    findings = [f"{each.id} {each.subject}" for each in (*found.blockers, *found.warnings)]
+    return found.verdict, found.done, findings, found.unknown, found.consequences
 
 
 def inspection_of(survey: Any, reported: ReportedConnectors) -> Any:
@@ -334,11 +334,11 @@ def of_columns() -> Iterator[str]:
             column = TableColumn("c", "t", kind, digits)
             yield f"{kind} {digits} of the table: {[table_text(column, each) for each in TABLE_VALUES]}"
             for number, handling in enumerate(HANDLINGS):
-                texts = [told(column, each, handling) for each in JSON_VALUES]
+                texts = [text_of_json(column, each, handling) for each in JSON_VALUES]
                 yield f"{kind} {digits} of the topic, handling {number}: {texts}"
 
 
-def told(column: TableColumn, value: object, handling: Handling) -> object:
+def text_of_json(column: TableColumn, value: object, handling: Handling) -> object:
     try:
         return topic_text(column, value, handling)
     except Unusable as error:

@@ -181,7 +181,7 @@ def _round_row(result: RoundResult) -> RoundRow:
 
 def _witness_row(witness: Witness) -> WitnessRow:
     anomaly = witness.anomaly
-    told = [each for each in (anomaly.before, anomaly.after) if each is not None]
+    sides = [each for each in (anomaly.before, anomaly.after) if each is not None]
     return WitnessRow(
         harm=anomaly.harm,
         identity=anomaly.identity,
@@ -191,7 +191,7 @@ def _witness_row(witness: Witness) -> WitnessRow:
         before=_placed(anomaly.before),
         after=_placed(anomaly.after),
         aborted=None if anomaly.aborted is None else _row(anomaly.identity, anomaly.aborted, None),
-        places=" then ".join(str(each.place) for each in told),
+        places=" then ".join(str(each.place) for each in sides),
     )
 
 
