@@ -75,14 +75,25 @@ class FileConnectors:
         """Stops the connector; returns when it has no tasks."""
         with RestClient(self.url, DEADLINE_S) as rest:
             rest.request("PUT", f"/connectors/{name}/stop")
-        wait_for(lambda: self.states(name), lambda states: states == [], f"{name} to stop")
+        self.await_stopped(name)
+
+    def await_stopped(self, name: str) -> None:
+        """Also after a change of its config: without tasks it is UNASSIGNED for a moment, then STOPPED."""
+        wait_for(lambda: self._all_states(name), lambda states: states == ["STOPPED"], f"{name} to stop")
 
     def states(self, name: str) -> list[str]:
         """States of the connector's tasks."""
+        return self._all_states(name)[1:]
+
+    def _all_states(self, name: str) -> list[str]:
+        """The connector's state, and those of its tasks; none where it is gone."""
         with RestClient(self.url, DEADLINE_S) as rest:
             status = rest.get("/connectors?expand=status")
         assert isinstance(status, dict)
-        return [task["state"] for task in status[name]["status"]["tasks"]] if name in status else []
+        if name not in status:
+            return []
+        found = status[name]["status"]
+        return [found["connector"]["state"], *(task["state"] for task in found["tasks"])]
 
     def offsets(self, name: str) -> list[dict[str, object]]:
         """`GET /connectors/<name>/offsets` (3.5)."""

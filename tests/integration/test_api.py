@@ -51,9 +51,14 @@ def url(connect_sandbox: Sandbox) -> str:
 
 
 @pytest.fixture(scope="module")
-def copier(servers: str, url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def connectors(servers: str, url: str, tmp_path_factory: pytest.TempPathFactory) -> FileConnectors:
+    return FileConnectors(url, servers, tmp_path_factory.mktemp("api"))
+
+
+@pytest.fixture(scope="module")
+def copier(connectors: FileConnectors) -> Iterator[str]:
     """A connector that has copied its file and is stopped."""
-    connectors, name = FileConnectors(url, servers, tmp_path_factory.mktemp("api")), "api-copier"
+    name = "api-copier"
     connectors.file(name).write_text("".join(f"line {number}\n" for number in range(COPIED)))
     connectors.create(name)
     connectors.await_last(name, f"line {COPIED - 1}")
@@ -138,9 +143,10 @@ def test_fence_producers(run, servers, left_open):
     assert left_open.end(commit=True) in {47, 90}  # INVALID_PRODUCER_EPOCH, PRODUCER_FENCED
 
 
-def test_move_a_connector(run, servers, url, copier, tmp_path):
+def test_move_a_connector(run, servers, url, connectors, copier, tmp_path):
     file, topic = tmp_path / "move.plan", "api-copier-offsets"
     lines = run("move_a_connector", servers, url, copier, topic, file)
+    connectors.await_stopped(copier)
     assert lines[-1] == "rolled back by: eosctl undo move.plan.undo"
     with eosctl.connect(servers, workers=eosctl.Workers(group_id="connect-cluster", urls=(url,))) as cluster:
         [moved] = cluster.offsets(copier).connectors
