@@ -24,7 +24,7 @@ from eosctl.model.client_properties import split_list
 from eosctl.model.evidence_file import EvidencedCluster
 from eosctl.model.hidden_fields import HiddenFields
 from eosctl.model.names import TopicPartition
-from eosctl.model.skipped import Skipped
+from eosctl.model.skipped import Coverage, Skipped, unread_in
 from eosctl.model.source_audit import (
     CapturedTable,
     ColumnKind,
@@ -125,7 +125,8 @@ def audit_source(
             is_via_root = source.is_via_root(config.get(PUBLICATION, DEFAULT_PUBLICATION)) if config else None
             wanted = _without_twins(tables, names, is_via_root)
             with collecting_rarely():
-                compared = tuple(_compare(comparer, each, names) for each in wanted)
+                asked = [_compare_or_skip(comparer, each, names) for each in wanted]
+    compared = tuple(each for each, _ in asked)
     report = SourceAuditReport(
         as_of=reader.now(),
         cluster_id=reader.cluster_id,
@@ -134,7 +135,7 @@ def audit_source(
         tables=compared,
         findings=tuple(finding for each in compared for finding in findings_about(each)),
         looked_for=tuple(KINDS.values()),
-        coverage=reader.coverage,
+        coverage=sum((each for _, each in asked), reader.coverage),
     ).under(session.options.triage)
     if request.evidence is not None:
         command = _command_line(session, request, report)
@@ -345,22 +346,32 @@ def _columns(source: SourceTables, table: CapturedTable, config: Mapping[str, st
 # -- one table ---------------------------------------------------------------------------------------------------------
 
 
+def _compare_or_skip(
+    comparer: Comparer, table: CapturedTable, topics: frozenset[str]
+) -> tuple[ComparedTable, Coverage]:
+    """The table's verdict, and whether all was read for it: an error is both a reason and an unread fact."""
+    what = f"table {table.label} or its topic"
+    try:
+        return _compare(comparer, table, topics), Coverage((what,))
+    except EosctlError as error:
+        reason = ": ".join(filter(None, (error.message, error.hint)))
+        unread = tuple(unread_in(what, Skipped.of(error)))
+        return ComparedTable(table=table, reasons=(reason,)), Coverage((what,), unread)
+
+
 def _compare(comparer: Comparer, table: CapturedTable, topics: frozenset[str]) -> ComparedTable:
     blank, comparison = ComparedTable(table=table), comparer.comparison
-    try:
-        if not table.key:
-            return replace(blank, reasons=("the table has no primary key",))
-        if table.topic not in topics:
-            return _without_topic(comparer, blank)
-        if (ended := comparison.ended(table)) is not None:
-            return ended
-        described = _described(comparer, table)
-        policy = "" if isinstance(described.settings, Skipped) else described.settings.get(CLEANUP_POLICY, "")
-        comparison.begin(table, described.topic_id, is_compacted=COMPACT in policy or not policy)
-        total = _read_rows(comparer, table)
-        reasons = [*_compare_with_topic(comparer, table)]
-    except EosctlError as error:
-        return replace(blank, reasons=(": ".join(filter(None, (error.message, error.hint))),))
+    if not table.key:
+        return replace(blank, reasons=("the table has no primary key",))
+    if table.topic not in topics:
+        return _without_topic(comparer, blank)
+    if (ended := comparison.ended(table)) is not None:
+        return ended
+    described = _described(comparer, table)
+    policy = "" if isinstance(described.settings, Skipped) else described.settings.get(CLEANUP_POLICY, "")
+    comparison.begin(table, described.topic_id, is_compacted=COMPACT in policy or not policy)
+    total = _read_rows(comparer, table)
+    reasons = [*_compare_with_topic(comparer, table)]
     compared = _concluded(comparer, table, reasons, total)
     if compared.verdict is not AuditVerdict.CANNOT_TELL:
         comparison.end(compared)

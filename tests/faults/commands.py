@@ -92,10 +92,8 @@ class Answer:
 
     @property
     def names_gap(self) -> bool:
-        """True if stdout names a needed fact that was not read, as such or as the reason of an undecided table."""
-        undecided = [each for each in self.data.get("tables", ()) if each.get("verdict") == "cannot-tell"]
-        named = self.data.get("unread") or self.data.get("unknown") or any(each["reasons"] for each in undecided)
-        return self.data.get("complete") is False and bool(named)
+        """True if stdout names a needed fact that was not read."""
+        return self.data.get("complete") is False and bool(self.data.get("unread") or self.data.get("unknown"))
 
 
 def _identity(value: object) -> object:
