@@ -2,15 +2,17 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Final
 
 from msgspec.structs import replace
 
 from eosctl.analysis.config_topic import connector_states
 from eosctl.analysis.transactions import KnownNames
+from eosctl.clients.deadline import Deadline
 from eosctl.errors import EosctlError, Refused, Unreachable, UsageError
 from eosctl.executors.fencing import FencingRun, challenge_old_producers
 from eosctl.files import read_ids
-from eosctl.model.connectors import ConnectorState
+from eosctl.model.connectors import ConnectorState, TargetState
 from eosctl.model.fencing import Fenced, FenceOutcome, FencingOutcome, FencingRequest, PlannedFencing, Proof
 from eosctl.model.groups import no_such_group
 from eosctl.model.names import TopicPartition, did_you_mean, not_in_config_topic, stem_and_task
@@ -18,10 +20,15 @@ from eosctl.model.skipped import Cause, Coverage, Skipped, Unread
 from eosctl.model.text import pluralize
 from eosctl.model.transactions import TransactionDescription, require_described
 from eosctl.model.whole_numbers import MOST_TASKS
+from eosctl.model.workers import ConnectorStatus
 from eosctl.operations.agreement import Show, agree
 from eosctl.operations.session import Session
 from eosctl.planning.fencing import choose_transaction_timeout, find_unproved, plan_fencing, prove, select_candidates
-from eosctl.sources.cluster_reader import read_live_owners, read_task_states, require_sources
+from eosctl.sources.cluster_reader import ClusterReader, read_live_owners, read_task_states, require_sources
+
+STOPPING_S: Final = 10.0
+"""The time that tasks have to end after PUT stop: twice a worker's task.shutdown.graceful.timeout.ms."""
+POLL_S: Final = 0.2
 
 
 def fence(
@@ -89,7 +96,7 @@ def read_and_plan(session: Session, request: FencingRequest, config_topic: str) 
     counts = _task_counts(request, connectors)
     beyond = _beyond_belief(request, counts)
     counts |= dict.fromkeys(beyond, 0)
-    states = read_task_states(reader)
+    states = _task_states(reader, connectors, request)
     require_sources(states, request.connectors)
     if isinstance(states, Skipped) and states.cause.is_gap:
         session.options.console.warn(f"which tasks are FAILED is not known: {states.reason}")
@@ -115,6 +122,23 @@ def read_and_plan(session: Session, request: FencingRequest, config_topic: str) 
     return PlannedFencing(
         plan=plan, cluster_id=cluster_id, as_of=as_of, coverage=reader.coverage + Coverage((), tuple(beyond.values()))
     )
+
+
+def _task_states(
+    reader: ClusterReader, connectors: Mapping[str, ConnectorState], request: FencingRequest
+) -> Mapping[str, ConnectorStatus] | Skipped:
+    """The connectors with the states of their tasks, once those that are being stopped have none, or after a while.
+
+    A worker answers PUT stop before the tasks end: the target state is STOPPED, and the status is RUNNING.
+    """
+    wanted = connectors if request.all_connectors else connectors.keys() & set(request.connectors)
+    stopping = [name for name in wanted if connectors[name].target_state is TargetState.STOPPED]
+    deadline = Deadline(0 if request.force else STOPPING_S)
+    while True:
+        states = read_task_states(reader)
+        known = {} if isinstance(states, Skipped) else states
+        if not any(known[name].tasks for name in stopping if name in known) or not deadline.pause(POLL_S):
+            return states
 
 
 def _require_matches(prefixes: Sequence[str], listed: Sequence[str]) -> None:

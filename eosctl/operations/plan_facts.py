@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from eosctl.analysis.config_topic import connector_states
+from eosctl.clients.deadline import Deadline
 from eosctl.codecs.offsets_topic import entries_by_connector, offsets_now
 from eosctl.errors import EosctlError, NotAuthorized, Refused, Unreachable, UsageError
 from eosctl.model.config_topic import ConnectorConfigRecord
@@ -53,6 +54,10 @@ class ReadSide(NamedTuple):
 
 Reading = Callable[[Side], ReadSide]
 """Each side, with a reader of its own at each call."""
+
+SETTLING_S: Final = 5.0
+"""The time that a rebalance has to assign a connector, or to end its tasks."""
+POLL_S: Final = 0.2
 
 
 def read_plan_facts(reading: Reading, preconditions: Sequence[Precondition]) -> PlanFacts:
@@ -116,9 +121,20 @@ def _connectors_now(
     found: dict[tuple[Side, str], ConnectorFacts | Skipped] = {}
     for side in {each.side for each in wanted}:
         names = [each.connector for each in wanted if each.side is side]
-        facts = read_connector_facts(sides[side], names, lived_here=side is Side.SOURCE)
+        deadline = Deadline(SETTLING_S)
+        while True:
+            facts = read_connector_facts(sides[side], names, lived_here=side is Side.SOURCE)
+            if not any(map(_is_settling, facts.values())) or not deadline.pause(POLL_S):
+                break
         found |= {(side, name): each for name, each in facts.items()}
     return found
+
+
+def _is_settling(facts: ConnectorFacts | Skipped) -> bool:
+    """Whether a rebalance may change the state soon: after a change of its config a STOPPED connector is UNASSIGNED."""
+    return isinstance(facts, ConnectorFacts) and (
+        facts.state == "UNASSIGNED" or (facts.state == "STOPPED" and facts.tasks > 0)
+    )
 
 
 def read_owners_now(reader: ClusterReader, unused: Iterable[NoLiveOwner]) -> LiveOwners:

@@ -137,6 +137,13 @@ def test_leftovers_of_a_larger_generation_are_fenced_too(mirror: Mirror, fence: 
     assert outcomes(ran) == dict.fromkeys(ids_of(mirror), "fenced"), "task count record and commit say one task"
 
 
+def test_tasks_that_are_ending_after_a_stop_are_awaited(mirror: Mirror, fence: Fence) -> None:
+    mirror.worker.ask("PUT", f"/connectors/{mirror.name}/stop")
+    ran = fence("--connector", mirror.name)
+    assert ran.exit_code == 0, ran.stderr
+    assert outcomes(ran) == dict.fromkeys(ids_of(mirror), "fenced")
+
+
 def test_a_task_that_a_prefix_names_is_running_and_refused(mirror: Mirror, fence: Fence) -> None:
     ran = fence("--prefix", ids_of(mirror)[0])
     assert ran.exit_code == 8, ran.stderr

@@ -98,11 +98,12 @@ def test_rows_of_an_heir_and_rows_that_a_policy_hides_are_not_taken_for_the_tabl
     execute("CREATE TABLE later_orders (PRIMARY KEY (id)) INHERITS (orders)", database)
     execute("INSERT INTO later_orders VALUES (5000000, 'an heir', 1)", database)
     assert orders.run()["missing"] == len(MISSING)
-    execute("CREATE ROLE reader LOGIN PASSWORD 'only-in-tests'", database)
-    execute("GRANT SELECT ON orders TO reader", database)
+    reader = f"reader_of_{database}"  # a role is the server's, and other tests have one
+    execute(f"CREATE ROLE {reader} LOGIN PASSWORD 'only-in-tests'", database)
+    execute(f"GRANT SELECT ON orders TO {reader}", database)
     execute("ALTER TABLE orders ENABLE ROW LEVEL SECURITY", database)
     execute("CREATE POLICY few ON orders FOR SELECT USING (id < 50)", database)
-    hidden = orders.run("--source-dsn", f"postgresql://reader@127.0.0.1:{orders.postgresql.port}/{database}")
+    hidden = orders.run("--source-dsn", f"postgresql://{reader}@127.0.0.1:{orders.postgresql.port}/{database}")
     assert (hidden["verdict"], hidden["extra"], hidden["rows"]) == ("cannot-tell", 0, 0)
     assert "row-level security" in hidden["words"]
 

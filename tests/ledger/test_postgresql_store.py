@@ -60,13 +60,14 @@ def test_who_is_not_let_in_is_reported_and_the_password_is_not(
 
 def test_a_role_that_may_not_write_is_reported(postgresql: PostgreSQL, dbname: str, monkeypatch: pytest.MonkeyPatch):
     open_ledger(postgresql.url(dbname))
-    postgresql.execute(f"CREATE ROLE reader LOGIN PASSWORD '{PASSWORD}'")
+    reader = f"reader_of_{dbname}"  # a role is the server's, and other tests have one
+    postgresql.execute(f"CREATE ROLE {reader} LOGIN PASSWORD '{PASSWORD}'")
     monkeypatch.setenv("PGPASSWORD", PASSWORD)
-    as_reader = postgresql.url(dbname).replace("postgres@", "reader@")
+    as_reader = postgresql.url(dbname).replace("postgres@", f"{reader}@")
     error = failure(as_reader)
     assert isinstance(error, NotAuthorized)
     assert error.hint == "permission denied for table audit_schema"
-    postgresql.execute("GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader", dbname)
+    postgresql.execute(f"GRANT SELECT ON ALL TABLES IN SCHEMA public TO {reader}", dbname)
     ledger = open_ledger(as_reader)
     assert ledger.jobs() == ()
     with pytest.raises(NotAuthorized):
