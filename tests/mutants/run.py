@@ -17,7 +17,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import pytest
 
@@ -51,14 +51,14 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 2)
     parser.add_argument("--only", default="", help="paths that contain this")
-    parser.add_argument("--budget", type=float, default=60, help="CPU seconds of tests for each, the quickest first")
+    parser.add_argument("--budget", type=float, default=10, help="CPU seconds of tests for each, the nearest first")
     parser.add_argument("--check", type=int, default=0, help="so many are tried in a fresh process, too")
     parser.add_argument("--keep", action="store_true", help=f"add the rate to {RATE.name}")
     given = parser.parse_args()
     WORK.mkdir(parents=True, exist_ok=True)
     samples = {seed: sampled(seed, given.count, given.only) for seed in given.seed}
-    noticed = tried(sorted(set().union(*samples.values())), given.processes, given.budget, given.check)
-    told = [report(seed, sample, noticed, given.budget, keep=given.keep) for seed, sample in samples.items()]
+    results = tried(sorted(set().union(*samples.values())), given.processes, given.budget, given.check)
+    told = [report(seed, sample, results, given.budget, keep=given.keep) for seed, sample in samples.items()]
     return max(told)
 
 
@@ -74,8 +74,16 @@ def sampled(seed: int, count: int, only: str) -> list[Mutant]:
     return sorted(random.Random(seed).sample(every, min(count, len(every))))
 
 
-def tried(sample: Sequence[Mutant], processes: int, budget_s: float, checks: int) -> dict[Mutant, str]:
-    """Of each mutant the test that failed with it, or nothing; SystemExit where a fresh process says otherwise."""
+class Result(NamedTuple):
+    """The test that failed with a mutant, or nothing; how many were tried of how many that come to its line."""
+
+    noticed: str
+    tests: int
+    reaching: int
+
+
+def tried(sample: Sequence[Mutant], processes: int, budget_s: float, checks: int) -> dict[Mutant, Result]:
+    """What was found of each mutant; SystemExit where a fresh process says otherwise."""
     trial = Trial(ROOT, ROOMS, sample, WORK, processes=processes, budget_s=budget_s)
     os.environ["CI"] = "true"
     # A browser decides nothing in these rooms, and takes a minute; what is killed shows what others do in less time.
@@ -93,7 +101,8 @@ def tried(sample: Sequence[Mutant], processes: int, budget_s: float, checks: int
         names = [name] if "::" in name else trial.chosen[mutant]
         if bool(fails(tree, mutant, names)) != bool(name):
             raise SystemExit(f"a fresh process says otherwise of {mutant}, of which was said: {name or 'survived'}")
-    return trial.noticed | {mutant: at_import(tree, mutant, files) for mutant, files in trial.untried.items()}
+    noticed = trial.noticed | {mutant: at_import(tree, mutant, files) for mutant, files in trial.untried.items()}
+    return {each: Result(noticed[each], len(trial.chosen[each]), trial.reaching[each]) for each in sample}
 
 
 def at_import(tree: Path, mutant: Mutant, files: Sequence[str]) -> str:
@@ -155,26 +164,30 @@ def reasons() -> dict[tuple[str, str, str], str]:
     return {(each["path"], each["original"], each["changed"]): each["why"] for each in listed}
 
 
-def report(seed: int, sample: Sequence[Mutant], noticed: Mapping[Mutant, str], budget_s: float, *, keep: bool) -> int:
+def report(
+    seed: int, sample: Sequence[Mutant], results: Mapping[Mutant, Result], budget_s: float, *, keep: bool
+) -> int:
     """Prints survivors and the rate, and keeps both."""
     known = reasons()
-    alive = [each for each in sample if not noticed[each]]
+    alive = [each for each in sample if not results[each].noticed]
     equal = [each for each in alive if (each.path, each.original, each.changed) in known]
     survivors = [each for each in alive if each not in equal]
     counted = len(sample) - len(equal)
     rate = (counted - len(survivors)) / max(counted, 1)
     noticed_count = f"{counted - len(survivors)} noticed, {len(survivors)} survived, {len(equal)} equivalent"
+    cut = sum(results[each].tests < results[each].reaching for each in survivors)
     lines = [
-        *map(str, survivors),
+        *(f"{each} ({results[each].tests} of {results[each].reaching} tests)" for each in survivors),
         f"{len(sample)} mutants of seed {seed}: {noticed_count}; {rate:.1%}",
     ]
     sys.stdout.write("".join(f"{line}\n" for line in lines))
-    kept = {"seed": seed, "mutants": len(sample), "budget": budget_s, "equivalent": len(equal), "rate": round(rate, 4)}
+    counts = {"equivalent": len(equal), "survived": len(survivors), "cut_by_budget": cut}
+    kept = {"seed": seed, "mutants": len(sample), "budget": budget_s, **counts, "rate": round(rate, 4)}
     if keep:
         rows = json.loads(RATE.read_text()) if RATE.exists() else []
         rows.append({"date": time.strftime("%Y-%m-%d", time.gmtime()), **kept})
         RATE.write_text(json.dumps(rows, indent=2) + "\n")
-    kept |= {"survivors": [str(each) for each in survivors]}
+    kept |= {"survivors": lines[:-1]}
     (WORK / f"result-{seed}.json").write_text(json.dumps(kept, indent=2) + "\n")
     return 0 if rate >= 0.95 else 1
 

@@ -15,8 +15,9 @@ import select
 import signal
 import time
 import traceback
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import takewhile
 from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any, Final
@@ -29,6 +30,7 @@ LONGEST_S: Final = 3600.0
 OFTEN: Final = 4
 SPARE_S: Final = 5
 """A mutant that takes more CPU than its tests take OFTEN without it, and SPARE_S, does not end."""
+COSTLY_S: Final = 0.4
 Functions = Mapping[tuple[str, str, int], list[FunctionType]]
 
 
@@ -55,6 +57,7 @@ class Trial:
         self.noticed: dict[Mutant, str] = {}
         self.untried: dict[Mutant, list[str]] = {}
         self.chosen: dict[Mutant, list[str]] = {}
+        self.reaching: dict[Mutant, int] = {}
         self._seconds: dict[str, float] = {}
 
     @pytest.hookimpl
@@ -71,7 +74,10 @@ class Trial:
         gc.freeze()
         tests = self._tests_by_line(items, functions)
 
-        self.chosen = {each: self._within_budget(tests.get((each.path, each.line), ())) for each in self._mutants}
+        self.reaching = {each: len(tests.get((each.path, each.line), ())) for each in self._mutants}
+        self.chosen = {
+            each: self._within_budget(each.path, tests.get((each.path, each.line), ())) for each in self._mutants
+        }
 
         costs = {each: sum(self._seconds[name] for name in self.chosen[each]) for each in self._mutants}
         order = sorted(range(len(self._mutants)), key=lambda index: costs[self._mutants[index]])
@@ -187,10 +193,10 @@ class Trial:
                 lines[path].append(line)
             yield item.nodeid, round(time.process_time() - begun, 3), lines
 
-    def _within_budget(self, names: Iterable[str]) -> list[str]:
-        """The quickest of these tests, as many as the budget has CPU for."""
+    def _within_budget(self, path: str, names: Iterable[str]) -> list[str]:
+        """The nearest of these tests, as many as the budget has CPU for; the costly ones last."""
         chosen, seconds = list[str](), 0.0
-        for name in names:
+        for name in sorted(nearest_first(path, names), key=lambda name: self._seconds[name] > COSTLY_S):
             seconds += self._seconds[name]
             if chosen and seconds > self._budget_s:
                 break
@@ -251,6 +257,24 @@ def _by_line(
                 for number in numbers:
                     tests[path, places[path][function].lines[number]].append(name)
     return tests
+
+
+def nearest_first(path: str, names: Iterable[str]) -> list[str]:
+    """Of each test function one example before the second; within that those of the file's noun and folder first.
+
+    Within that they stay in their order.
+    """
+    folders = Path(path).parts[1:-1]
+    examples: Counter[str] = Counter()
+
+    def distance(name: str) -> tuple[int, int]:
+        function = name.partition("[")[0]
+        examples[function] += 1
+        file = Path(function.partition("::")[0])
+        near = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(folders, file.parts[1:-1], strict=False)))
+        return examples[function], -near - (near > 0 and Path(path).stem in file.stem)
+
+    return sorted(names, key=distance)
 
 
 def _digest(source: str) -> str:
