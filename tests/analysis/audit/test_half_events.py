@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -68,3 +69,95 @@ def test_every_half_change_is_found_and_nothing_else_however_the_log_is_cut_and_
     assert text_of(audit(rows.brokers, moments[-1], everywhere)) == text_of(report)
     by_runs = audit_by_runs(rows.brokers, moments)
     assert sorted(map(json.dumps, half_changes(by_runs))) == sorted(map(json.dumps, found))
+
+
+def reported(rows: ChangedRows) -> list[tuple[str, str]]:
+    rows.work_on()
+    return [(each.severity, each.message) for each in audit(rows.brokers).findings if each.name == HALF]
+
+
+def moved(rows: ChangedRows, *, records: int) -> None:
+    """A change of a key of which so many records arrive before the worker is killed; it continues behind the change."""
+    rows.move(0)
+    rows.poll(records)
+    rows.stop("behind")
+
+
+def left_out(rows: ChangedRows) -> None:
+    """A transformation drops the record of the new key."""
+    rows.move(0)
+    rows._queue.pop()
+    rows.poll()
+
+
+def bare(rows: ChangedRows) -> None:
+    """A deletion without its tombstone, and another one that brings a record into the same partition."""
+    rows.delete(0)
+    rows.poll(1)
+    rows.stop("behind")
+    rows.delete(0)
+    rows.poll()
+
+
+CUT = "half there: the old key was deleted, and the connector continued without the record of the new key"
+BARE = "1 deletion has no tombstone: the connector was stopped between both"
+DROPPED = (
+    "without the record of the new key, in the middle of a session: a transformation, a setting or a tolerated error "
+    "dropped it"
+)
+
+
+def test_a_half_change_is_named_by_its_place_its_keys_and_the_records_that_are_missing():
+    missing = {}
+    for records in (1, 2):
+        rows = ChangedRows()
+        moved(rows, records=records)
+        assert reported(rows) == [("error", f"1 change of a key is {CUT}")]
+        [found] = half_changes(audit(rows.brokers))
+        [place] = found["places"]
+        assert (found["connectors"], found["topic"], place["topic"], place["partition"]) == (["rows"], *2 * ["rows"], 1)
+        assert (place["offset"], place["old_key"], place["new_key"]) == (6, "[0]", "[100]")
+        missing[place["last_offset"]] = place["missing"]
+    assert missing == {6: ["tombstone", "create"], 8: ["create"]}
+
+
+def test_a_connector_without_tombstones_lacks_none():
+    rows = ChangedRows(tombstones=False)
+    moved(rows, records=1)
+    rows.work_on()
+    [found] = half_changes(audit(rows.brokers))
+    assert found["places"][0]["missing"] == ["create"]
+
+
+@pytest.mark.parametrize(
+    ("events", "expected"),
+    [
+        ("cut cut", [("error", f"2 changes of a key are {CUT}")]),
+        ("bare", [("error", BARE)]),
+        ("cut bare", [("error", f"1 change of a key is {CUT}; {BARE}")]),
+        ("dropped", [("warning", f"1 change of a key {DROPPED}")]),
+        ("dropped dropped stop", [("warning", f"2 changes of a key {DROPPED}")]),
+        ("dropped stop dropped", [("error", f"1 change of a key is {CUT}"), ("warning", f"1 change of a key {DROPPED}")]),
+        ("", []),
+    ],
+)
+def test_one_incomplete_change_before_a_session_is_cut_by_its_end_and_others_were_left_out(events, expected):
+    rows = ChangedRows()
+    for each in events.split():
+        if each == "cut":
+            moved(rows, records=2)
+        elif each == "stop":
+            rows.stop("rest")
+        else:
+            {"bare": bare, "dropped": left_out}[each](rows)
+    assert reported(rows) == expected
+
+
+def test_a_change_is_incomplete_only_once_its_producer_has_continued():
+    rows = ChangedRows()
+    moved(rows, records=2)
+    assert verdict(audit(rows.brokers)) is AuditVerdict.HELD
+    rows.brokers.tick(10_000)
+    rows.insert()
+    rows.poll()
+    assert verdict(audit(rows.brokers)) is AuditVerdict.BROKEN
