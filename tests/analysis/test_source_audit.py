@@ -17,17 +17,23 @@ from eosctl.analysis.source_audit import (
     Unusable,
     binlog_order,
     differing_columns,
+    findings_about,
     is_seen,
     read_record,
     table_text,
     topic_text,
     unseen_at_most,
+    verdict_of,
 )
+from eosctl.model.audit import AuditVerdict
 from eosctl.model.source_audit import (
     UNSIGNED,
     CapturedTable,
     ColumnKind,
+    ComparedTable,
     Handling,
+    RowDifference,
+    RowSample,
     SourcePoint,
     SourcePosition,
     TableColumn,
@@ -331,3 +337,29 @@ def test_a_sample_without_a_difference_bounds_what_was_not_seen():
     assert unseen_at_most(1000, 1_000_000) == 2991
     assert unseen_at_most(500, 500) == 0
     assert unseen_at_most(0, 500) == 500
+
+
+@pytest.mark.parametrize(
+    ("compared", "verdict"),
+    [
+        ({}, AuditVerdict.HELD),
+        ({"counts": {RowDifference.MISSING: 0}}, AuditVerdict.HELD),
+        ({"counts": {RowDifference.MISSING: 0, RowDifference.EXTRA: 1}}, AuditVerdict.BROKEN),
+        ({"undecided": 1}, AuditVerdict.CANNOT_TELL),
+        ({"reasons": ("the table was not read",)}, AuditVerdict.CANNOT_TELL),
+        ({"counts": {RowDifference.DIFFERING: 1}, "undecided": 1, "reasons": ("r",)}, AuditVerdict.BROKEN),
+    ],
+)
+def test_a_table_is_broken_by_one_difference_and_held_only_where_every_key_was_decided(compared, verdict):
+    assert verdict_of(ComparedTable(table=ORDERS, **compared)) is verdict
+
+
+@pytest.mark.parametrize(("count", "words"), [(1, "k1"), (3, "k1, k2, k3"), (4, "k1, k2, k3 and others")])
+def test_a_finding_names_the_first_three_keys_and_says_where_there_are_others(count, words):
+    samples = tuple(RowSample(f"k{number + 1}", ("name",), 0, number) for number in range(count))
+    counts = {RowDifference.DIFFERING: count, RowDifference.MISSING: 0}
+    [found] = findings_about(ComparedTable(table=ORDERS, counts=counts, samples={RowDifference.DIFFERING: samples}))
+    assert found.message.endswith(f"topic shop.public.orders: {words}")
+    assert found.message.startswith(f"{count} ")
+    assert found.evidence["count"] == count
+    assert [each["key"] for each in found.evidence["keys"]] == [each.key for each in samples]

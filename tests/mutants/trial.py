@@ -61,6 +61,14 @@ class Trial:
         self._seconds: dict[str, float] = {}
 
     @pytest.hookimpl
+    def pytest_collection(self) -> None:
+        """A property fails with its first bad example here: a smaller one notices no more."""
+        from hypothesis import Phase, settings  # pytest has to load it first
+
+        settings.register_profile("mutants", parent=settings.default, phases=[Phase.explicit, Phase.generate])
+        settings.load_profile("mutants")
+
+    @pytest.hookimpl
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """In a fork: the test failed."""
         self._failed |= report.failed

@@ -137,7 +137,10 @@ def test_a_connector_without_tombstones_lacks_none():
         ("cut bare", [("error", f"1 change of a key is {CUT}; {BARE}")]),
         ("dropped", [("warning", f"1 change of a key {DROPPED}")]),
         ("dropped dropped stop", [("warning", f"2 changes of a key {DROPPED}")]),
-        ("dropped stop dropped", [("error", f"1 change of a key is {CUT}"), ("warning", f"1 change of a key {DROPPED}")]),
+        (
+            "dropped stop dropped",
+            [("error", f"1 change of a key is {CUT}"), ("warning", f"1 change of a key {DROPPED}")],
+        ),
         ("", []),
     ],
 )

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from eosctl.analysis.mirror import aligner, blocks
 from eosctl.analysis.mirror.aligner import AbortedRecords, Aligner, Changed
 from eosctl.analysis.mirror.blocks import Block, Buffer, Log, Piece, Runs, cut, equal_from, joined
-from eosctl.analysis.mirror.verdict import Circumstances, judge_pair
+from eosctl.analysis.mirror.verdict import Circumstances, counts_at, judge_pair, why_again
 from eosctl.codecs.ledger import decode_audit_state, encode_audit_state
 from eosctl.model.audit import AuditedTopic, PartitionBounds, TopicRole
 from eosctl.model.groups import Checkpoint
@@ -27,6 +27,7 @@ from eosctl.model.mirror import (
     EqualRun,
     Kept,
     MirroredTopic,
+    MirrorProgress,
     PartitionPair,
     Stretch,
     TopicPair,
@@ -650,3 +651,73 @@ def test_cuts_are_found_though_the_copy_began_late_and_lacks_records():
     assert [(each.source_start, each.target_start) for each in found] == [
         (0, 0), (3 * 1900, 1000), (3 * 3000, 2000), (3 * 4000, 3000)
     ]  # fmt: skip
+
+
+KEPT = Kept(
+    source_next=50,
+    source_place=50,
+    context=0,
+    context_records=0,
+    target_next=40,
+    target_place=40,
+    waiting=0,
+    first=None,
+    first_place=0,
+    last=None,
+    matched=0,
+    runs={},
+)
+PAIR = TopicPair("a", "b")
+PROGRESS = MirrorProgress(PAIR, 0, "A", "B", KEPT, Counts(50), Counts(40))
+
+
+def bounds(name: str, start: int, end: int) -> PartitionBounds:
+    return PartitionBounds(name, 0, start, end, end + 9, 0)
+
+
+@pytest.mark.parametrize(
+    ("ids", "source", "target", "hides", "words"),
+    [
+        (("A", "B"), (50, 50), (40, 40), None, ""),
+        (("A", "B"), (0, 51), (0, 41), None, ""),
+        ((None, "B"), (0, 50), (0, 40), False, "the source reports no topic ID"),
+        (("A", None), (0, 50), (0, 40), False, "the target reports no topic ID"),
+        (("C", "B"), (0, 50), (0, 40), True, "topic of the source was created again"),
+        (("A", "C"), (0, 50), (0, 40), True, "topic of the target was created again"),
+        (("A", "B"), (51, 60), (0, 40), True, "the source was deleted up to 51, and the last run had come to 50"),
+        (("A", "B"), (0, 50), (41, 60), True, "the target was deleted up to 41, and the last run had come to 40"),
+        (("A", "B"), (0, 49), (0, 40), True, "the source ends at 49, and the last run had come to 50"),
+        (("A", "B"), (0, 50), (0, 39), True, "the target ends at 39, and the last run had come to 40"),
+    ],
+)
+def test_a_run_continues_only_where_both_topics_still_hold_the_place_it_had_come_to(ids, source, target, hides, words):
+    again = why_again(PartitionPair(PAIR, 0, bounds("a", *source), bounds("b", *target)), ids, PROGRESS)
+    assert (None if again is None else again.hides) == hides
+    assert words in ("" if again is None else again.why)
+
+
+def test_checkpoints_are_held_against_every_record() -> None:
+    pair = PartitionPair(PAIR, 0, bounds("a", 0, 50), bounds("b", 0, 40), checkpoints=(Checkpoint("g", "a", 0, 1, 1),))
+    assert why_again(pair, ("A", "B"), PROGRESS) == Again("checkpoints are held against every record")
+
+
+@pytest.mark.parametrize(
+    ("last", "begins", "until"),
+    [
+        (49, (0, 0), (90, 80)),
+        (50, (50, 40), (50, 40)),
+        (50, (49, 40), None),
+        (50, (50, 39), None),
+        (70, (60, 45), (60, 45)),
+    ],
+)
+def test_counts_reach_to_the_place_where_a_run_resumes_unless_a_piece_lies_on_both_sides(last, begins, until):
+    run = EqualRun(begins[0], begins[1], last, last, 1, 0)
+    piece = EqualPiece(begins, (last + 1, last + 1), run, True, Counts(90, 5, 500, 1), Counts(80, 4, 400, 0))
+    own = Counts(70, 1, 10), Counts(60, 2, 20)
+    found = counts_at(own, KEPT, [piece])
+    assert (None if found is None else tuple(each.until for each in found)) == until
+    if found is not None:
+        passed = last < 50
+        assert [each.records for each in found] == ([6, 6] if passed else [1, 2])
+        assert found[0].aborted == passed
