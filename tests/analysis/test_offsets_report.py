@@ -6,9 +6,9 @@ import pytest
 from msgspec.structs import replace
 
 from eosctl.analysis.catalogue.internal_topics import SHADOWED_OFFSET
-from eosctl.analysis.offsets_report import as_what_if
-from eosctl.analysis.source_stores import stores_of
-from eosctl.model.client_roles import server_set
+from eosctl.analysis.offsets_report import Connectors, as_what_if, places_to_read, producer_servers
+from eosctl.analysis.source_stores import connector_offsets_topic, stores_of, uses_worker_store
+from eosctl.model.client_roles import ConnectorConfig, WorkerConfig, as_properties, server_set
 from eosctl.model.offsets import KnownPhase, OffsetsTopic, OffsetStore, OffsetStores, StorePlace, WorkerSettings
 from eosctl.model.records import IsolationLevel, RecordState
 from eosctl.model.report import Finding, Severity, exit_code
@@ -334,3 +334,67 @@ def test_the_sentinel_of_the_draft_is_called_by_its_name(value: str, is_named: b
     records = [record(0, KEY, '{"p":1}'), record(1, '["reddit-source"]', value)]
     draft = found(topic("global", records))["malformed-offsets-key"]
     assert ('1 of them has {"migrated":true}, the sentinel of KIP-618\'s draft' in draft.message) is is_named
+
+
+ELSEWHERE = {"producer.override.bootstrap.servers": "c:9092", "consumer.override.bootstrap.servers": "c:9092"}
+AT_C = frozenset({"c:9092"})
+GLOBAL = StorePlace("global")
+UNKNOWN = Skipped("the config topic was not read")
+
+
+@pytest.mark.parametrize(
+    ("configs", "more", "selected", "places"),
+    [
+        ({"c": {}}, {}, (), [GLOBAL]),
+        (OWN, {}, (), [GLOBAL, StorePlace("own")]),
+        ({**OWN, "d": {"offsets.storage.topic": "other"}}, {}, ("c",), [GLOBAL, StorePlace("own")]),
+        ({"c": ELSEWHERE}, {}, (), [GLOBAL, StorePlace("global", AT_C)]),
+        ({}, {"former": OWN}, (), [GLOBAL, StorePlace("own")]),
+        ({}, {"former": OWN}, ("d",), [GLOBAL]),
+        ({}, {"unconfigured": OWN["c"]}, (), [GLOBAL, StorePlace("own")]),
+        (UNKNOWN, {"unconfigured": OWN["c"]}, ("d",), [GLOBAL, StorePlace("own")]),
+        (UNKNOWN, {"unconfigured": UNKNOWN}, (), [GLOBAL]),
+        ({}, {"unconfigured": {"offsets.storage.topic": "no topic"}}, (), [GLOBAL]),
+        ({"c": {"offsets.storage.topic": "no topic"}}, {}, (), [GLOBAL]),
+    ],
+)
+def test_offsets_are_read_in_the_workers_topic_and_wherever_a_connector_that_is_selected_keeps_its_own(
+    configs, more, selected, places
+) -> None:
+    connectors = Connectors(configs, **{"unconfigured": {}, **more})
+    assert list(places_to_read(worker(), connectors, selected)) == places
+
+
+@pytest.mark.parametrize(
+    ("configs", "selected", "servers"),
+    [
+        ({"c": {}}, (), []),
+        ({"c": ELSEWHERE, "d": ELSEWHERE, "e": {}}, (), [AT_C]),
+        ({"c": ELSEWHERE, "d": {}}, ("d",), []),
+        ({"c": ELSEWHERE, "d": {}}, ("c",), [AT_C]),
+        ({"c": {"producer.override.bootstrap.servers": "${file:x:y}"}}, (), []),
+        (UNKNOWN, (), []),
+    ],
+)
+def test_clusters_that_producers_write_to_are_those_that_connectors_override(configs, selected, servers) -> None:
+    assert list(producer_servers(worker(), Connectors(configs, {}), selected)) == servers
+
+
+@pytest.mark.parametrize(
+    ("config", "exactly_once", "topic", "shared"),
+    [
+        ({}, False, None, True),
+        ({}, True, "global", False),
+        ({"offsets.storage.topic": "global"}, False, "global", False),
+        ({"offsets.storage.topic": "own"}, False, "own", True),
+        ({"offsets.storage.topic": "own"}, True, "own", True),
+        ({"producer.override.bootstrap.servers": "${file:x:y}"}, True, "global", True),
+    ],
+)
+def test_workers_copy_offsets_where_a_connector_keeps_them_elsewhere_or_this_is_unknown(
+    config, exactly_once, topic, shared
+) -> None:
+    workers = WorkerConfig(as_properties({"offset.storage.topic": "global", "bootstrap.servers": "a:9092"}))
+    connector = ConnectorConfig("c", as_properties(config))
+    assert connector_offsets_topic(workers, connector, exactly_once=exactly_once) == topic
+    assert uses_worker_store(workers, connector, exactly_once=exactly_once) == shared

@@ -2,7 +2,9 @@
 
 from collections.abc import Iterable
 
-from eosctl.analysis.timeline import Events, Leadership, in_order, within_bounds
+import pytest
+
+from eosctl.analysis.timeline import Events, Leadership, in_order, with_actors, within_bounds
 from eosctl.analysis.topic_events import (
     GroupEvents,
     GroupRecord,
@@ -507,3 +509,40 @@ def test_a_plan_is_made_and_carried_out_and_one_that_stopped_half_way_is_a_warni
     events = Events()
     plan_events(plans, events, ("other",))
     assert [each.connector for each in events.collected()] == ["other"]
+
+
+LEADERSHIP = Leadership((0, 100_000), ("w1:8083", "w2:8083"))
+
+
+@pytest.mark.parametrize(
+    ("source", "kind", "at", "worker"),
+    [
+        (EventSource.CONFIG, EventKind.TASKS_COMMITTED, 97_999, "w1:8083"),
+        (EventSource.CONFIG, EventKind.TASKS_COMMITTED, 98_000, None),
+        (EventSource.CONFIG, EventKind.TASKS_COMMITTED, 101_999, None),
+        (EventSource.CONFIG, EventKind.TASKS_COMMITTED, 102_001, "w2:8083"),
+        (EventSource.CONFIG, EventKind.TARGET_STATE, 50_000, "w0:8083"),
+        (EventSource.STATUS, EventKind.TASKS_COMMITTED, 50_000, "w0:8083"),
+    ],
+)
+def test_a_record_that_only_a_leader_writes_names_the_worker_that_led_from_two_seconds_before_to_two_after(
+    source, kind, at, worker
+) -> None:
+    written = Event(at, source, kind, "", actor=Actor(worker="w0:8083"))
+    assert [each.actor.worker for each in with_actors([written], {}, LEADERSHIP)] == [worker]
+
+
+@pytest.mark.parametrize(
+    ("actor", "expected"),
+    [
+        (Actor(producer=ProducerIdAndEpoch(7, 1)), "g-orders-0"),
+        (Actor(producer=ProducerIdAndEpoch(8, 1)), None),
+        (Actor(producer=ProducerIdAndEpoch(7, 1), transactional_id="said"), "said"),
+        (Actor(), None),
+    ],
+)
+def test_a_producer_gets_the_transactional_id_that_holds_it_unless_the_record_says_one(actor, expected) -> None:
+    written = Event(5, EventSource.OFFSETS, EventKind.OFFSETS_COMMITTED, "", actor=actor)
+    [found] = with_actors([written], {7: "g-orders-0"}, LEADERSHIP)
+    assert found.actor.transactional_id == expected
+    assert found.actor.producer == actor.producer

@@ -24,7 +24,7 @@ from eosctl.analysis.transaction_log import (
     log_findings,
     quietness,
 )
-from eosctl.analysis.transactions import KnownNames, ownership
+from eosctl.analysis.transactions import KnownNames, list_with_owners, owners_of, ownership, running_ms
 from eosctl.model.connectors import ConnectorState
 from eosctl.model.groups import ListedGroup
 from eosctl.model.hanging import OpenTransaction, WaitingGroup, waiting_groups
@@ -41,7 +41,15 @@ from eosctl.model.skipped import Skipped
 from eosctl.model.topics import PartitionOffsets
 from eosctl.model.tracing import Ending, LoggedTransaction, Written
 from eosctl.model.transaction_log import DAY_MS, KEPT_DAYS, NewerLogRecord, TransactionLogRecord, TransactionLogValue
-from eosctl.model.transactions import ActiveProducer, LeaderOwner, TaskOwner, TransactionState
+from eosctl.model.transactions import (
+    ActiveProducer,
+    LeaderOwner,
+    Selection,
+    TaskOwner,
+    TransactionDescription,
+    TransactionListing,
+    TransactionState,
+)
 from eosctl.model.transactions import TransactionState as State
 
 WEEK, HOUR = 604_800_000, 3_600_000
@@ -570,3 +578,54 @@ def test_what_no_task_can_have_has_no_stem(index: str) -> None:
 def test_an_epoch_that_falls_and_a_state_that_cannot_follow_are_found(values, severity) -> None:
     found = [level for name, level in findings(log(*values)) if name == "transaction-log-broken"]
     assert found == ([severity] if severity else [])
+
+
+# The list
+
+
+EVERY = Selection()
+
+
+def described(name: str, start: int | None, state: State = State.ONGOING) -> TransactionDescription:
+    return TransactionDescription(name, state, ProducerIdAndEpoch(9, 2), 60_000, start, (), 1)
+
+
+def listed(selection: Selection = EVERY, *, as_of: int = NOW, **starts: int | None) -> list[tuple[str, object]]:
+    """IDs with the age of their transaction; they are listed as Empty with producer ID 7, and described in part."""
+    names = sorted({*starts, "undescribed"}, reverse=True)
+    descriptions = {each: described(each, start) for each, start in starts.items()}
+    listings = [TransactionListing(each, 7, State.EMPTY, 1) for each in names]
+    found = list_with_owners(listings, descriptions, NAMES, selection, as_of)
+    return [(each.transactional_id, each.running_ms) for each in found]
+
+
+def test_the_oldest_open_transaction_is_listed_first_and_ids_without_one_come_last_by_name() -> None:
+    found = listed(young=NOW - 1, old=NOW - 5_000, between=NOW - 500, none=None)
+    ids = [("old", 5_000), ("between", 500), ("young", 1), ("none", None), ("undescribed", None)]
+    assert found == ids
+
+
+@pytest.mark.parametrize(("longer_than_ms", "kept"), [(4_999, ["old"]), (5_000, []), (0, ["old"]), (-1, None)])
+def test_a_transaction_is_longer_than_an_age_only_above_it(longer_than_ms, kept) -> None:
+    found = listed(Selection(longer_than_ms=longer_than_ms), old=NOW - 5_000, none=None)
+    assert [name for name, _ in found] == (["old", "none", "undescribed"] if kept is None else kept)
+
+
+def test_what_the_coordinator_described_is_newer_than_what_it_listed() -> None:
+    listing = TransactionListing(NAME, 7, State.EMPTY, 1)
+    [newer] = list_with_owners([listing], {NAME: described(NAME, NOW)}, NAMES, Selection(), NOW)
+    assert (newer.state, newer.producer_id, str(newer.ownership.owners[0].task)) == (State.ONGOING, 9, "orders-0")
+    [alone] = list_with_owners([listing], {}, NAMES, Selection(), NOW)
+    assert (alone.state, alone.producer_id) == (State.EMPTY, 7)
+
+
+def test_the_age_of_a_transaction_is_known_with_its_start_and_is_never_negative() -> None:
+    assert running_ms(None, NOW) is None
+    assert running_ms(described("a", None), NOW) is None
+    assert running_ms(described("a", NOW - 1), NOW) == 1
+    assert running_ms(described("a", NOW + 9), NOW) == 0
+
+
+def test_a_producer_without_transactional_id_has_no_owner() -> None:
+    assert set(owners_of([None, NAME, "other"], NAMES)) == {NAME, "other"}
+    assert owners_of([None, NAME], NAMES)[NAME] == ownership(NAME, NAMES)
