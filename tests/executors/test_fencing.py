@@ -11,10 +11,18 @@ from msgspec.structs import replace
 
 from eosctl.clients.messages import Request
 from eosctl.clients.wire import Reply
-from eosctl.errors import EosctlError, TimedOut, Unreachable
-from eosctl.executors.fencing import Fence, FencingRun, Lookup
+from eosctl.errors import EosctlError, NotAuthorized, TimedOut, Unreachable
+from eosctl.executors.fencing import (
+    Fence,
+    FencingRun,
+    Lookup,
+    challenge_old_producers,
+    fence_producers,
+    fence_transaction,
+)
 from eosctl.model.fencing import Candidate, FenceOutcome, FenceResult, FenceStep, FencingOutcome
-from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
+from eosctl.model.names import ProducerIdAndEpoch, Side, TopicPartition
+from eosctl.model.plan import FenceProducers, FenceTransaction
 from eosctl.model.transactions import TransactionDescription, TransactionState
 
 ID = "orders-0"
@@ -232,3 +240,203 @@ def test_an_interruption_while_waiting_to_try_again_says_what_the_coordinator_sa
     outcome, _ = fence([code(51), KeyboardInterrupt()], before=known())
     assert outcome.results[0].outcome is FenceOutcome.FAILED
     assert outcome.results[0].attempts == 1
+
+
+def test_an_id_that_waits_for_another_try_is_interrupted_without_a_doubt() -> None:
+    """The request that was to be sent again is dropped: the coordinator's last answer stands."""
+    script = Script({"Fence": deque([code(51)]), "Lookup": deque()}, over=False)
+    steps = [FenceStep(Candidate(each, named=True), replace(known(), transactional_id=each)) for each in (ID, "b")]
+    script.answers["Fence"].append(KeyboardInterrupt())
+    outcome = FencingRun(script, steps, 45_000, 10.0).run()  # type: ignore[arg-type]
+    messages = [each.error.message for each in outcome.results if each.error is not None]
+    assert messages == [
+        "stopped after 1 answers, the last one CONCURRENT_TRANSACTIONS; not fenced",
+        "stopped before the answer; whether it was fenced is not known",
+    ]
+
+
+def test_an_id_whose_request_was_lost_is_in_doubt_even_where_it_waits_for_another_try() -> None:
+    outcome, _ = fence([Unreachable("gone")], lookups=[KeyboardInterrupt()], before=known())
+    [result] = outcome.results
+    assert result.outcome is FenceOutcome.FAILED
+    assert result.error is not None
+    assert result.error.message == "stopped before the answer; whether it was fenced is not known"
+
+
+@pytest.mark.parametrize(
+    ("number", "partitions", "words"),
+    [
+        (51, (TopicPartition("orders", 3),), ": the end of its transaction waits for the leaders of orders-3"),
+        (51, (), ";"),
+        (14, (TopicPartition("orders", 3),), ";"),
+    ],
+)
+def test_only_an_end_of_a_transaction_waits_for_the_leaders_of_its_partitions(number, partitions, words) -> None:
+    outcome, _ = fence([code(number), TimedOut("late")], before=replace(known(), partitions=partitions), over=True)
+    error = outcome.results[0].error
+    assert error is not None
+    assert (
+        error.message.partition("1 answers, the last one ")[2]
+        .partition("S")[2]
+        .endswith(f"{words.removesuffix(';')}; whether it was fenced is not known, so fence it again")
+    )
+    assert ("waits for the leaders" in error.message) == words.startswith(":")
+
+
+def test_the_brokers_are_listed_again_at_most_twice_a_second_and_the_broker_that_failed_is_asked_last() -> None:
+    lost = Unreachable("gone")
+    outcome, script = fence([lost, lost, DONE], lookups=[found(2), found(1)], before=known(1))
+    assert outcome.count(FenceOutcome.FENCED) == 1
+    assert nodes(script, Lookup) == [2, 1]
+    assert script.refreshed == 1
+
+
+def test_pauses_double_up_to_half_a_second() -> None:
+    _, script = fence([*[code(51)] * 8, DONE], before=known())
+    assert [delay_s for _, _, _, delay_s in script.sent] == [0.0, 0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.5, 0.5]
+
+
+# Steps of a plan
+
+OPEN = replace(known(), state=TransactionState.ONGOING, start_ms=5)
+NEWER = replace(known(), producer=ProducerIdAndEpoch(7, 2))
+
+
+def access(fences: list[Any]) -> tuple[Any, Script]:
+    script = Script({"Fence": deque(fences), "Lookup": deque()}, over=True)
+    return SimpleNamespace(wire=script, timeout_s=10.0), script
+
+
+def fenced_transaction(*described: TransactionDescription | None, fences: list[Any]) -> tuple[str, list[str]]:
+    """What is said, and what was done in which order; the coordinator describes the ID so, each time it is asked."""
+    step = FenceTransaction(Side.TARGET, ID, 7, 1, 5, (), 45_000)
+    answers, done = list(described), list[str]()
+    there, script = access(fences)
+
+    def describe(_: object, names: Any) -> dict[str, TransactionDescription]:
+        answer = answers.pop(0)
+        done.append("describe")
+        return {} if answer is None else {names[0]: answer}
+
+    said = fence_transaction(step, lambda: done.append("recheck"), access=there, describe=describe)
+    assert not answers
+    return said, [*done, *(type(each[0]).__name__ for each in script.sent)]
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        None,
+        replace(OPEN, state=TransactionState.COMPLETE_ABORT),
+        replace(OPEN, producer=ProducerIdAndEpoch(7, 2)),
+        replace(OPEN, producer=ProducerIdAndEpoch(8, 1)),
+        replace(OPEN, start_ms=6),
+        replace(OPEN, start_ms=None),
+    ],
+)
+def test_a_transaction_that_is_not_the_plan_s_any_more_is_not_fenced(before) -> None:
+    assert fenced_transaction(before, fences=[]) == ("nothing to do: the transaction has ended", ["describe"])
+
+
+@pytest.mark.parametrize(
+    ("after", "producer"), [(NEWER, "7/2"), (None, "-"), (replace(OPEN, producer=ProducerIdAndEpoch(7, 2)), "7/2")]
+)
+def test_a_transaction_is_fenced_after_the_recheck_and_its_end_is_proved_by_the_coordinator(after, producer) -> None:
+    said = fenced_transaction(OPEN, after, fences=[DONE])
+    assert said == (f"aborted; {ID} has producer {producer} now", ["describe", "recheck", "describe", "Fence"])
+
+
+def test_a_transaction_that_is_open_after_its_fence_is_no_success() -> None:
+    for state in (TransactionState.ONGOING, TransactionState.PREPARE_ABORT):
+        with pytest.raises(TimedOut, match=f"still has the transaction as {state.value}"):
+            fenced_transaction(OPEN, replace(OPEN, state=state), fences=[DONE])
+    with pytest.raises(NotAuthorized):
+        fenced_transaction(OPEN, fences=[code(53)])
+
+
+@pytest.mark.parametrize(
+    ("ids", "there", "said", "sent"),
+    [
+        (("a",), ("a",), "1 producer", ["a"]),
+        (("a", "b"), ("a", "b"), "2 producers", ["a", "b"]),
+        (("a", "b"), ("b",), "1 producer; 1 ID was never used or expired", ["b"]),
+        (("a", "b"), (), "0 producers; 2 IDs were never used or expired", []),
+    ],
+)
+def test_an_id_that_its_coordinator_does_not_know_is_not_created(ids, there, said, sent) -> None:
+    where, script = access([DONE] * len(sent))
+    step = FenceProducers(Side.TARGET, ids, 45_000)
+    known_ids = {each: replace(known(), transactional_id=each) for each in there}
+    assert fence_producers(step, lambda: None, access=where, describe=lambda *_: known_ids) == said
+    assert [each[0].transactional_id for each in script.sent] == sent
+
+
+def test_a_producer_that_could_not_be_fenced_ends_the_step() -> None:
+    where, _ = access([code(53)])
+    step = FenceProducers(Side.TARGET, (ID,), 45_000)
+    with pytest.raises(NotAuthorized):
+        fence_producers(step, lambda: None, access=where, describe=lambda *_: {ID: known()})
+
+
+# The proof
+
+
+class Asked(Script):
+    """Answers of EndTxn by their order, in place of those by kind."""
+
+    def __iter__(self) -> Iterator[Reply[Any]]:
+        while self.given < len(self.sent):
+            item, node_id, _, _ = self.sent[self.given]
+            answer = self.answers["EndTxn"][self.given]
+            self.given += 1
+            yield Reply(item, node_id, None if answer is None else code(answer), None)
+
+
+def challenged(*answers: int | None) -> tuple[object, Asked]:
+    outcome, _ = fence([DONE], before=known(2))
+    script = Asked({"EndTxn": deque(answers)})
+    [(_, refusal)] = challenge_old_producers(script, outcome, 10.0).items()  # type: ignore[arg-type]
+    return refusal, script
+
+
+@pytest.mark.parametrize(
+    ("answer", "refusal"),
+    [
+        (47, "INVALID_PRODUCER_EPOCH"),
+        (49, "INVALID_PRODUCER_ID_MAPPING"),
+        (90, "PRODUCER_FENCED"),
+        (0, ""),
+        (48, ""),
+        (None, None),
+        (15, None),
+        (16, None),
+        (53, None),
+    ],
+)
+def test_an_old_producer_is_refused_only_by_an_answer_about_the_producer(answer, refusal) -> None:
+    found_refusal, script = challenged(answer)
+    assert found_refusal == refusal
+    assert script.extended == (answer is not None)
+    [(item, node_id, request, delay_s)] = script.sent
+    assert (item, node_id, delay_s) == (ID, 2, 0.0)
+    assert (request.fields["producer_id"], request.fields["producer_epoch"], request.fields["committed"]) == (
+        7,
+        1,
+        False,
+    )
+
+
+@pytest.mark.parametrize("busy", [14, 51])
+def test_a_busy_coordinator_is_challenged_again_after_a_pause(busy) -> None:
+    refusal, script = challenged(busy, 90)
+    assert refusal == "PRODUCER_FENCED"
+    assert [delay_s for *_, delay_s in script.sent] == [0.0, 0.05]
+    assert script.sent[0][2].fields == script.sent[1][2].fields
+
+
+def test_only_producers_that_were_fenced_and_known_before_are_challenged() -> None:
+    script = Asked({"EndTxn": deque()})
+    for before, answers in ((known(), [code(53)]), (None, [DONE])):
+        outcome, _ = fence(answers, before=before)
+        assert challenge_old_producers(script, outcome, 10.0) == {}  # type: ignore[arg-type]
+    assert script.sent == []
