@@ -102,7 +102,7 @@ def test_a_super_user_may_do_what_is_denied():
     assert authorizer.decide(ALICE, Operation.ALTER, ResourceType.CLUSTER, "kafka-cluster").allowed
 
 
-def test_without_any_binding_on_a_resource_everybody_may_if_the_brokers_say_so():
+def test_a_resource_without_acls_is_open_to_all_principals_if_the_brokers_allow_it():
     authorizer = Authorizer([may(Operation.READ, topic("t"), BOB)], allow_everyone_if_no_acl_found=True)
     assert authorizer.decide(ALICE, Operation.READ, ResourceType.TOPIC, "u").allowed
     assert not authorizer.decide(ALICE, Operation.READ, ResourceType.TOPIC, "t").allowed

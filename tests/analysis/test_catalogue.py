@@ -294,7 +294,7 @@ def test_every_kind_of_error_is_recognised_by_a_case_above():
     assert {pattern.id for pattern in ERROR_PATTERNS} == {each for _, ids in cases for each in ids} - classes
 
 
-def test_names_that_the_text_tells_are_filled_in_and_others_stand_in_capitals():
+def test_names_found_in_the_text_are_filled_in_and_others_are_placeholders_in_capitals():
     (explained,) = explain_error(TRACE, "connect-cluster")
     assert "eosctl inspect-config --connector orders --group-id connect-cluster" in explained.commands
     assert any("/connectors/orders/tasks/3/restart" in each for each in explained.commands)
@@ -302,7 +302,7 @@ def test_names_that_the_text_tells_are_filled_in_and_others_stand_in_capitals():
     assert any("/connectors/CONNECTOR/tasks/TASK/restart" in each for each in unnamed.commands)
 
 
-def test_commands_can_be_pasted_whatever_the_names_are():
+def test_commands_with_any_names_can_be_pasted():
     text = "[it's; orders/a|task-3] Failed to perform round of zombie fencing: TimeoutException"
     (explained,) = explain_error(text, "my group")
     inspect = next(each for each in explained.commands if each.startswith("eosctl"))

@@ -38,7 +38,7 @@ def test_records_that_are_as_the_source_has_them_are_fine():
     assert harms(delivered("a", "b", "c"), ordered("a", "b", "c")) == []
 
 
-def test_a_source_record_that_nobody_got_is_lost_between_its_neighbours():
+def test_a_missing_source_record_is_lost_between_its_neighbours():
     [lost] = judge(delivered("a", "d"), ordered("a", "b", "d")).anomalies
     assert (lost.harm, lost.identity) == (Harm.LOST, "b")
     assert lost.before is not None

@@ -238,7 +238,7 @@ def test_unclaimed_aborted_and_held_back_records_say_so():
     ]
 
 
-def test_pending_fencing_is_told_as_it_was_after_each_record():
+def test_pending_fencing_is_shown_as_it_was_after_each_record():
     log = Log().healthy("x", 1).commit("x", 0)
     entries = list(timeline(log.decoded(), LATEST))
     assert [entry.pending_fencing for entry in entries] == [False, False, True, False, True]

@@ -154,7 +154,7 @@ def test_the_ids_of_producers_are_those_listed():
     assert transactional_ids_by_producer(listings) == {1: "a", 2: "b"}
 
 
-def test_what_ended_meanwhile_is_not_told_and_what_is_still_open_at_the_same_offset_is():
+def test_a_transaction_that_ended_meanwhile_is_not_reported_and_one_still_open_at_the_same_offset_is():
     candidates = [producer(FOO0), producer(FOO1), producer(BAR0)]
     verdicts = judge(join_open_transactions(candidates, {}, {}), NOW)
     again = [replace(candidates[0], transaction_start_offset=None), producer(FOO1, start=70), candidates[2]]
@@ -350,7 +350,7 @@ def test_where_its_offsets_are_is_reported(support: KnownPhase, config: Mapping[
     assert kept in words
 
 
-def test_another_name_of_the_workers_cluster_is_told_as_one():
+def test_another_address_of_the_workers_cluster_is_recognized_as_the_same_cluster():
     [words] = told(KnownPhase.ENABLED, SENT, Clusters("here", {THERE: "here"}))
     assert "that is the workers' own Kafka cluster, which Connect takes for another one" in words
 
@@ -366,9 +366,9 @@ def test_servers_from_a_config_provider_are_unknown():
 
 
 @pytest.mark.parametrize("config", [{}, {"producer.override.bootstrap.servers": "here:9092"}])
-def test_nothing_is_told_of_one_that_produces_where_its_workers_are(config: Mapping[str, object]):
+def test_a_connector_that_produces_to_its_workers_cluster_is_not_reported(config: Mapping[str, object]):
     assert told(KnownPhase.ENABLED, config) == []
 
 
-def test_nothing_is_told_of_one_that_is_gone():
+def test_a_deleted_connector_is_not_reported():
     assert told(KnownPhase.ENABLED, SENT, known=False) == []

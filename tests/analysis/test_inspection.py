@@ -65,7 +65,9 @@ class TestConnectors:
             (-90_000, Severity.WARNING, "the commit has a time in the future, 2026-09-21T14:13:20.008Z"),
         ],
     )
-    def test_the_age_of_the_commit_tells_a_start_in_progress_from_one_without_fencing(self, age_ms, severity, words):
+    def test_the_age_of_the_commit_distinguishes_a_start_in_progress_from_one_without_fencing(
+        self, age_ms, severity, words
+    ):
         log = healthy().writer(7).tasks("x", 0, 1).commit("x", 2)
         committed = log.records[-1].timestamp
         finding = found(log, running_tasks={"x": 2}, as_of=committed + age_ms)["pending-fencing-with-running-tasks"]
@@ -120,7 +122,7 @@ class TestConnectors:
         assert old == set()
         assert found(log.tasks("x", 0).commit("x", 1)) == {}
 
-    def test_leftovers_are_told_as_info(self):
+    def test_leftovers_are_reported_as_info(self):
         finding = found(Log().healthy("x", 2).put("connector-x", None), group_id="g")["orphan-records"]
         assert finding.severity is Severity.INFO
         assert not finding.counts
@@ -171,7 +173,7 @@ class TestRecords:
         assert found(Log().config("x").put("connector-y", b"{"))["malformed-record"].severity is Severity.WARNING
         assert found(Log().config("x").put("task-x-0", None))["malformed-record"].severity is Severity.INFO
 
-    def test_an_aborted_poison_record_hurts_nobody_who_reads_committed(self):
+    def test_an_aborted_poison_record_does_not_affect_read_committed_workers(self):
         log = Log().config("x").writer(7, 0, RecordState.ABORTED).put("commit-x", {})
         assert found(log) == {}
 
@@ -272,7 +274,7 @@ def test_the_workers_servers_given_again_in_another_place_are_the_workers(server
     assert client(worker=worker, config={"producer.override.bootstrap.servers": servers}).servers_of_its_own is own
 
 
-def test_exactly_once_replaces_what_anybody_set() -> None:
+def test_exactly_once_replaces_settings_of_workers_and_connectors() -> None:
     config = {"producer.override.enable.idempotence": "false", "producer.override.transactional.id": "mine"}
     forced = client(config=config)
     assert (forced.get("enable.idempotence"), forced.get("transactional.id")) == ("true", "g-c-0")
@@ -296,7 +298,7 @@ def test_a_reference_and_a_hidden_value_are_not_known(value) -> None:
     assert [isinstance(each, Skipped) for each in refused_by_producer(found)] == [True]
 
 
-def test_an_unknown_key_and_one_that_the_version_has_not_cannot_be_told() -> None:
+def test_an_unknown_key_and_a_key_of_another_version_have_no_known_value() -> None:
     assert isinstance(client().setting("no.such.key"), Skipped)
     longest = {"admin.retry.backoff.max.ms": "5"}
     assert client(ClientRole.ADMIN, longest).number("retry.backoff.max.ms") == 5

@@ -59,7 +59,7 @@ def test_a_healthy_cluster_has_a_0_for_every_rule():
     assert set(found.values()) == {0}
 
 
-def test_a_rule_that_cannot_tell_has_no_0():
+def test_a_skipped_rule_has_no_0():
     samples = list(finding_samples(diagnose(but(brokers=SILENT))))
     assert ("EOS031", "error") not in values(samples, metrics.FINDINGS)
     assert values(samples, metrics.RULE_UNKNOWN)["EOS031",] == 1
@@ -138,7 +138,7 @@ def test_a_rule_that_could_not_read_a_record_is_a_part_of_the_answer_that_is_unr
     assert value(cycle_samples(replace(NOTHING, diagnosis=diagnose(HEALTHY)), CYCLE), metrics.UNREAD_FACTS) == 0
 
 
-def test_what_nobody_asked_for_is_not_unread():
+def test_a_fact_that_no_question_needs_is_not_unread():
     samples = cycle_samples(NOTHING, CYCLE)
     assert value(samples, metrics.UNREAD_FACTS) == 0
     assert values(samples, metrics.UNREAD) == {}

@@ -397,7 +397,7 @@ def test_an_unknown_type_is_not_guessed():
     assert told.words == "first exactly-once start: nothing to fence, if it is a source"
 
 
-def test_a_deleted_connector_tells_what_a_new_one_would_fence():
+def test_a_deleted_connector_shows_the_producers_that_a_new_one_would_fence():
     told = next_start_of(Log().healthy("x", 2).put("connector-x", None))
     assert told.rule is NextStartRule.NONE
     assert told.words == "no such connector; a new one of this name would fence 2 producers (connect-cluster-x-0 … -1)"

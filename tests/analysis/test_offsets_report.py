@@ -137,7 +137,7 @@ OPEN_FOR_LONG = topic("global", [record(0, KEY, '{"p":1}', RecordState.OPEN, AS_
 
 
 @pytest.mark.parametrize("support", [KnownPhase.DISABLED, KnownPhase.PREPARING])
-def test_an_open_transaction_of_the_workers_topic_holds_up_nobody_while_no_worker_is_enabled(support) -> None:
+def test_an_open_transaction_in_the_worker_global_topic_blocks_no_worker_while_none_is_enabled(support) -> None:
     finding = found(OPEN_FOR_LONG, configs={"c": {}}, settings=worker(support))["open-transaction"]
     assert (finding.severity, "no worker and no task waits for it" in finding.message) == (Severity.INFO, True)
 
@@ -165,7 +165,7 @@ def test_an_offset_that_cannot_be_used_is_an_error() -> None:
     assert (finding.severity, finding.subject) == (Severity.ERROR, "c")
 
 
-def test_offsets_that_are_written_where_nobody_reads_them_are_an_error() -> None:
+def test_offsets_written_to_a_topic_that_no_worker_reads_are_an_error() -> None:
     configs = {"c": {"offsets.storage.topic": "own", "producer.override.bootstrap.servers": "z:1"}}
     finding = found(topic("global"), topic("own"), configs=configs)["offsets-written-elsewhere"]
     assert finding.evidence == {"written_to": "own on z:1", "read_from": "own"}

@@ -108,7 +108,7 @@ def test_what_brokers_do_not_offer_is_no():
     assert verdict("list-transactions", listed=missing) is NO
 
 
-def test_an_answer_that_nobody_can_read_is_different():
+def test_an_undecodable_answer_is_different():
     assert verdict("lso-held", open=Skipped("a batch of another format", Cause.UNDECODABLE)) is DIFFERENT
 
 

@@ -69,7 +69,7 @@ def ends(log: Log) -> list[tuple[str, EpochEnd | None, bool | None, bool]]:
     ]
 
 
-def test_a_producer_that_has_its_id_was_ended_by_nobody():
+def test_a_producer_that_still_has_its_id_was_not_ended():
     log = Log().add(State.EMPTY, 0).commit(0).commit(0)
     (found,) = epochs(log)
     assert (found.ended_by, found.by, found.ended_ms, found.committed) == (None, None, None, 2)

@@ -275,7 +275,7 @@ def test_inspect_config_and_doctor_report_the_same_findings_of_the_config_topic(
     assert sorted(map(repr, found)) == sorted(map(repr, inspected.findings))
 
 
-def test_consumers_isolation_levels_cannot_be_told_and_the_groups_are_named() -> None:
+def test_consumers_isolation_levels_are_unknown_and_the_groups_are_named() -> None:
     said = answer("EOS120", but(groups={"g": "connect", "reports": "consumer"}))
     assert said.outcome == "cannot tell"
     assert "1 consumer group: reports" in said.cannot_tell[0]
@@ -333,7 +333,7 @@ def test_what_a_rule_finds_is_reported_by_doctor_and_by_those_who_find_it_too() 
     assert commands_reporting(shadow) == ("doctor", "upgrade-check", "offsets show")
 
 
-def test_the_worst_is_told_first() -> None:
+def test_the_worst_is_named_first() -> None:
     diagnosis = diagnose(but(inspection=inspection(file="f"), transactions={}))
     assert diagnosis.reported[0].severity is Severity.ERROR
     assert diagnosis.reported[-1].severity is Severity.INFO
@@ -401,7 +401,7 @@ LOST_ONE = Skipped("1 transactional ID is unknown: __transaction_state-3 has no 
         ("EOS304", but(transactions=HEALTHY.transactions | {"g-x-0": LOST_ONE})),
     ],
 )
-def test_a_rule_whose_coordinator_is_lost_cannot_tell_and_says_why_once(rule_id: str, evidence: Evidence) -> None:
+def test_a_rule_with_a_lost_coordinator_is_skipped_and_gives_the_reason_once(rule_id: str, evidence: Evidence) -> None:
     said = answer(rule_id, evidence)
     assert (said.findings, said.cannot_tell, said.outcome) == ((), (LOST_ONE.reason,), "cannot tell")
 
@@ -427,7 +427,7 @@ def test_a_lost_coordinator_does_not_keep_a_rule_from_judging_the_ids_of_others(
 
 
 @pytest.mark.parametrize("rule", [rule for rule in RULES if rule.needs], ids=lambda rule: rule.id)
-def test_a_rule_whose_facts_were_not_read_cannot_tell(rule) -> None:
+def test_a_rule_with_unread_facts_is_skipped(rule) -> None:
     for name in rule.needs:
         said = answer(rule.id, but(**{name: UNREAD}))
         assert said.outcome == "cannot tell"
@@ -572,14 +572,14 @@ def test_what_is_no_sign_of_a_fault_is_not_found(evidence):
         (commits(silent_ms=HOUR, days=0.5), "x task 0 (1,000 intervals in 12 h)"),
     ],
 )
-def test_a_history_that_is_too_short_cannot_tell_and_is_no_gap(first, reason):
+def test_a_history_that_is_too_short_gives_no_answer_and_is_no_gap(first, reason):
     said = answer("EOS160", with_commits(first))
     assert (said.findings, said.outcome, said.complete) == ((), "cannot tell", True)
     assert reason in said.cannot_tell[0]
     assert answer("EOS160", with_commits(replace(first, last_ms=NOW))).outcome == "fine", "it commits"
 
 
-def test_a_task_of_which_no_commit_is_left_cannot_be_told():
+def test_a_task_without_a_remaining_commit_is_unknown():
     said = answer("EOS160", but(commits={"g-x-1": QUIET}))
     assert [each.subject for each in said.findings] == ["x"]
     assert "x task 0 (the transaction log has no commit of it)" in said.cannot_tell[0]
@@ -598,7 +598,7 @@ def test_a_task_of_which_no_commit_is_left_cannot_be_told():
         ),
     ],
 )
-def test_what_was_not_read_of_a_task_cannot_be_told(evidence, reason):
+def test_a_task_with_unread_facts_is_unknown(evidence, reason):
     said = answer("EOS160", evidence)
     assert said.outcome == "cannot tell"
     assert reason in " ".join(said.cannot_tell)
@@ -625,7 +625,7 @@ OFF = but(brokers={0: BROKER | {"transaction.partition.verification.enable": "fa
 
 
 @pytest.mark.parametrize("worker_version", ["3.3.2", "4.3.1"])
-def test_a_rule_about_brokers_is_asked_whatever_version_the_workers_have(worker_version: str) -> None:
+def test_a_rule_about_brokers_is_judged_for_every_version_of_workers(worker_version: str) -> None:
     old = replace(OFF, workers={A: worker(A, worker_version)}, broker_releases={0: Release(KafkaVersion(3, 8), None)})
     assert answer("EOS043", old).outcome == "found"
 
@@ -650,7 +650,7 @@ def test_a_bug_of_brokers_is_judged_by_their_release_and_its_fix_upgrades_them()
     [((4, 0), ["KAFKA-19367", "KAFKA-20090"]), ((4, 1), ["KAFKA-20090"]),
      ((4, 2), ["KAFKA-20090", "KAFKA-20322"]), ((4, 3), [])],
 )  # fmt: skip
-def test_a_bug_of_brokers_concerns_each_minor_release_that_may_lack_its_fix(minor, issues) -> None:
+def test_a_bug_of_brokers_concerns_each_minor_release_that_may_not_have_its_fix(minor, issues) -> None:
     release = Release(KafkaVersion(*minor), KafkaVersion(minor[0], minor[1] + 1))
     found = answer("EOS003", but(broker_releases={0: release})).findings
     assert [issue for each in found for issue in each.evidence["issues"]] == issues

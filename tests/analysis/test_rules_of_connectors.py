@@ -81,7 +81,7 @@ def test_a_value_that_no_producer_takes_is_found(value) -> None:
 
 
 @pytest.mark.parametrize("rule", ["EOS103", "EOS104"])
-def test_what_workers_set_for_producers_cannot_be_told_without_their_files(rule) -> None:
+def test_producer_settings_of_workers_are_unknown_without_their_files(rule) -> None:
     said = answer(rule, but(worker_files=Skipped("not given")))
     assert (said.outcome, said.complete) == ("cannot tell", True)
     own = inspection(**{f"producer.override.{key}": "1" for key in (TIMEOUT, "acks", "retries")})
@@ -239,7 +239,7 @@ DISABLED = FILE | {"exactly.once.source.support": "disabled"}
         ({A: DISABLED}, Skipped("denied"), "found"),
     ],
 )
-def test_the_file_of_a_worker_whose_answer_is_not_known_contradicts_nobody(given, last, outcome) -> None:
+def test_the_file_of_a_worker_with_an_unknown_answer_is_no_contradiction(given, last, outcome) -> None:
     assert answer("EOS014", but(workers={A: worker(A), B: last}, worker_files=given)).outcome == outcome
 
 
@@ -411,7 +411,7 @@ def test_a_streams_application_is_named_with_its_group() -> None:
         ("7", ()),
     ],
 )
-def test_an_id_is_told_by_its_shape(transactional_id: str, shapes: tuple[str, ...]):
+def test_the_owner_of_an_id_is_known_by_its_shape(transactional_id: str, shapes: tuple[str, ...]):
     assert shapes_of(transactional_id) == shapes
 
 
@@ -442,7 +442,7 @@ def test_owners_that_share_an_id_are_found_and_no_others(groups):
 
 @settings(max_examples=300)
 @given(GROUPS)
-def test_every_owner_whose_ids_a_prefix_of_another_covers_is_told(groups):
+def test_every_owner_with_ids_under_another_owner_s_prefix_is_named(groups):
     told = {each.second.text for each in find_collisions(groups) if not each.equal}
     known = owners(groups)
     covered = {
@@ -472,7 +472,7 @@ def test_a_prefix_with_its_dash_spares_the_connector_that_is_called_alike():
     assert list(find_collisions({"g": ["orders", "orders2"]})) == []
 
 
-def test_a_connector_that_is_called_like_another_and_a_dash_is_told():
+def test_a_connector_named_like_another_with_a_dash_is_reported():
     [found] = find_collisions({"g": ["orders", "orders-eu"]})
     assert (found.shared, str(found.second)) == ("g-orders-", "connector orders-eu of group g")
 

@@ -79,7 +79,7 @@ def test_a_lowered_transaction_version_is_found_where_an_id_used_the_newer_one(f
     assert {"preparing", "enabled", "disabled"} == said.rule.blocks
 
 
-def test_what_the_log_does_not_tell_of_an_id_is_not_fine() -> None:
+def test_an_id_that_the_log_does_not_explain_is_not_fine() -> None:
     said = answer("EOS047", but(finalized_features={}, logged={"g-x-0": Skipped("denied")}))
     assert (said.outcome, said.cannot_tell) == ("cannot tell", ("denied",))
 

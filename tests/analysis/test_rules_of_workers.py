@@ -223,7 +223,7 @@ def test_a_fault_in_a_healthy_fleet_is_found_as_anywhere(shape: str) -> None:
     assert [each.id for each in diagnose(broken).reported].count("EOS044") == 1
 
 
-def test_what_a_shape_cannot_tell_is_for_want_of_input_and_no_gap() -> None:
+def test_a_fact_that_a_resource_cannot_hold_is_for_want_of_input_and_no_gap() -> None:
     gaps = {
         shape: [answer.rule.id for answer in diagnose(evidence).answers if not answer.complete]
         for shape, evidence in FLEETS.items()
@@ -248,7 +248,7 @@ def test_a_plugin_that_differs_counts_where_a_connector_uses_it(used: str, sever
     assert (found.severity, "has versions 1, 2" in found.message) == (severity, True)
 
 
-def test_a_plugin_that_differs_counts_where_nobody_knows_which_are_used() -> None:
+def test_a_plugin_that_differs_counts_where_the_used_plugins_are_unknown() -> None:
     differing = but(workers={A: worker(A), B: worker(B, plugins={})}, inspection=Skipped("denied"))
     assert [each.severity for each in answer("EOS019", differing).findings] == [Severity.WARNING]
 
@@ -375,7 +375,7 @@ def test_a_missing_part_is_restored_by_a_way_that_the_workers_know() -> None:
         ({"transaction.boundary": "interval"}, {}, "fine"),
     ],
 )
-def test_a_connector_that_ends_its_transactions_needs_a_timeout_that_somebody_chose(config, files, outcome) -> None:
+def test_a_connector_that_ends_its_transactions_needs_a_chosen_timeout(config, files, outcome) -> None:
     evidence = but(inspection=inspection(**config), worker_files={A: FILE | files})
     assert answer("EOS109", evidence).outcome == outcome
 
@@ -422,7 +422,7 @@ def test_the_id_of_another_group_s_leader_is_no_task_s() -> None:
     assert answer("EOS118", evidence).outcome == "fine"
 
 
-def test_a_group_elsewhere_that_has_no_members_or_no_workers_is_nobody() -> None:
+def test_a_group_elsewhere_without_members_or_workers_owns_no_ids() -> None:
     for there in (ConnectGroup("Dead", "", "", ()), ConnectGroup("Stable", "consumer", "range", group().members)):
         assert answer("EOS119", but(groups_elsewhere={"x": there})).outcome == "fine"
 
@@ -517,7 +517,7 @@ def test_a_connector_that_was_deleted_is_not_fenced_again() -> None:
     assert answer("EOS030", gone).findings == ()
 
 
-def test_workers_that_are_not_enabled_are_found_though_nobody_knows_what_they_run() -> None:
+def test_workers_that_are_not_enabled_are_found_though_their_tasks_are_unknown() -> None:
     """Without statuses and config topic no source connector is known: that is no sign that there is none."""
     disabled = but(workers={A: worker(A, enabled=False)}, statuses=Skipped("denied"), inspection=Skipped("denied"))
     assert answer("EOS013", disabled).outcome == "found"

@@ -417,7 +417,9 @@ def test_without_transactions_offsets_were_altered_where_the_tasks_had_ended() -
     ]
 
 
-def test_offsets_before_the_connector_exists_were_written_by_somebody_else_if_the_topic_has_its_whole_history() -> None:
+def test_offsets_before_the_connector_exists_were_written_by_another_client_if_the_topic_has_its_whole_history() -> (
+    None
+):
     known = halts(CREATED)
     assert offsets_story(write(0, 5_000), known=known, sessions={7: [4_000]}) == [("offsets-altered", 5_000, 1)]
     known.whole = False

@@ -106,7 +106,7 @@ def test_the_last_record_of_an_id_is_its_state_and_a_tombstone_ends_it():
         ([value(), None], "forgotten: idle for transactional.id.expiration.ms"),
     ],
 )  # fmt: skip
-def test_each_record_is_told_by_the_one_before_it(values, words):
+def test_each_record_is_described_by_the_record_before_it(values, words):
     assert [each.words for each in history(log(*values))][-1] == words
 
 
@@ -240,7 +240,7 @@ def test_what_the_log_does_not_show_for_certain_is_not_taken_from_it(records, re
     assert reason in found.reason
 
 
-def test_an_epoch_of_its_own_names_it_whatever_the_clocks_say():
+def test_an_epoch_of_its_own_identifies_the_transaction_regardless_of_clocks():
     records = [record(TransactionState.PREPARE_COMMIT, T - 3_600_000, epoch=4)]
     _, found = logged_transaction(records, HELD, HERE, ending(epoch=4))
     assert isinstance(found, LoggedTransaction)

@@ -180,7 +180,7 @@ def test_what_could_not_be_read_is_not_a_yes(change, words) -> None:
         (Unread("ACLs", "no principal was given", Cause.NOT_ASKED), Verdict.YES),
     ],
 )
-def test_what_the_evidence_lacks_is_not_a_yes_unless_it_only_adds(unread: Unread, verdict: Verdict) -> None:
+def test_missing_evidence_is_not_a_yes_unless_it_could_only_add_a_finding(unread: Unread, verdict: Verdict) -> None:
     check = check_upgrade(PREPARED, Phase.ENABLED, Coverage((unread.what,), (unread,)))
     assert check.verdict is verdict
 
@@ -249,7 +249,7 @@ def phases(config: WorkerConfig, workers: object) -> list[tuple[SourceSupport | 
     return [(each.phase, each.phase_known_by) for each in found.workers]
 
 
-def test_a_worker_of_which_nobody_read_the_settings_has_no_phase() -> None:
+def test_a_worker_with_unread_settings_has_no_phase() -> None:
     assert UNREAD.phase is None
     assert from_file().phase is DISABLED
     assert from_file(exactly_once_source_support="Preparing").phase is PREPARING
@@ -307,7 +307,7 @@ def test_the_file_of_a_dedicated_mirrormaker_says_it_for_each_of_its_clusters_al
     assert declared_support({"clusters": "a, b", "b.exactly.once.source.support": "enabled"}) is None
 
 
-def test_the_way_back_warns_of_lowering_transaction_version_before_somebody_does_it() -> None:
+def test_the_way_back_warns_before_transaction_version_is_lowered() -> None:
     """kafka-features.sh accepts 0 without a warning; with it the tasks and the leader stop (EOS047)."""
     for level, warned in ((2, True), (1, False), (0, False)):
         evidence = cluster(*[Phase.ENABLED] * 3, finalized_features={"transaction.version": level})

@@ -81,7 +81,7 @@ def test_a_batch_that_would_become_large_is_named_with_its_place_in_little_memor
 
 
 @pytest.mark.parametrize("codec", Codec)
-def test_very_many_records_are_too_many_whatever_their_bytes(codec: Codec):
+def test_very_many_records_are_too_many_regardless_of_their_size(codec: Codec):
     data = batch(codec, RECORD * 500_000, 500_000)
     assert "take more than 67108864 bytes" in refused(data)
     assert peak_mib(lambda: refused(data)) < 30
@@ -332,7 +332,7 @@ def test_many_profiles_take_time_in_proportion():
     assert seconds(5_000) < 40 * few
 
 
-def test_a_rule_that_meets_what_is_no_number_cannot_tell_and_is_not_the_end_of_all():
+def test_a_rule_that_meets_a_malformed_number_is_skipped_and_the_others_run():
     def check(_: Evidence) -> Iterator[Finding]:
         whole_number("many", "min.insync.replicas")
         yield from ()

@@ -70,7 +70,7 @@ def umask(request) -> Iterator[int]:
     os.umask(before)
 
 
-def test_every_file_is_its_owners_alone_whatever_the_umask(umask: int, tmp_path: Path):
+def test_only_its_owner_may_read_a_file_under_every_umask(umask: int, tmp_path: Path):
     home = tmp_path / "state" / "eosctl"
     tmp_path.chmod(0o755)
     write_plan_file(home / "plans" / "a.plan", Plan("undo", 1, ()))
@@ -385,7 +385,7 @@ def test_another_file_names_no_pipe_of_the_shell():
         os.close(writing)
 
 
-def test_a_worker_s_file_of_somebody_else_has_no_reference_resolved_and_no_token_fetched(eosctl, tmp_path):
+def test_no_reference_of_another_user_s_worker_file_is_resolved_and_no_token_is_fetched(eosctl, tmp_path):
     secrets, worker = tmp_path / "secrets", tmp_path / "worker.properties"
     secrets.write_text("a=canary\n")
     with socket.create_server(("127.0.0.1", 0)) as endpoint:

@@ -240,7 +240,7 @@ def test_what_has_a_name_has_no_empty_one(make, version):
 
 
 @pytest.mark.parametrize("indexes", [[], [1], [0, 2], [0, 0], [0, 1, 1]])
-def test_a_topic_that_lacks_a_partition_or_has_one_twice_is_damaged(indexes):
+def test_a_topic_with_a_missing_or_repeated_partition_is_damaged(indexes):
     response = answered(messages.topics_metadata, 4)
     part = response.topics[0].partitions[0]
     response.topics[0].partitions = [type(part)(**{**part.to_dict(), "partition_index": each}) for each in indexes]

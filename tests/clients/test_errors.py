@@ -191,7 +191,7 @@ def test_a_broker_without_the_api_ends_with_6_and_the_version_that_has_it(reques
 @pytest.mark.parametrize(
     ("request_", "since"), [(list_transactions(longer_than_ms=1), "3.8"), (list_transactions(pattern="a.*"), "4.1")]
 )
-def test_a_filter_that_the_broker_lacks_says_so_too(request_, since):
+def test_a_filter_that_the_broker_does_not_know_is_reported(request_, since):
     with pytest.raises(Unsupported, match="ListTransactions needs version") as caught:
         channel(k66=(0, 0)).version(request_)
     assert caught.value.hint == f"brokers answer it from Kafka {since} on"

@@ -63,7 +63,7 @@ def test_a_certificate_chain_without_its_key_is_refused():
         ssl_context(properties("ssl.keystore.certificate.chain=PEM"))
 
 
-def test_host_names_are_checked_unless_told_otherwise():
+def test_host_names_are_checked_unless_the_check_is_disabled():
     assert ssl_context(properties()).check_hostname
     assert not ssl_context(properties("ssl.endpoint.identification.algorithm=")).check_hostname
 

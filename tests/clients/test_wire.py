@@ -149,7 +149,7 @@ def test_a_wrong_password_names_user_and_mechanism(sandbox):
 
 
 @pytest.mark.kafka
-def test_a_mechanism_that_the_broker_lacks_is_named(sandbox):
+def test_a_mechanism_that_the_broker_does_not_offer_is_named(sandbox):
     with (
         wire_to(sandbox.sasl_bootstrap_servers, *sasl("SCRAM-SHA-256", "tool", "x")) as wire,
         pytest.raises(ConfigError, match="does not offer SASL SCRAM-SHA-256 to User:tool"),
@@ -226,7 +226,7 @@ def test_a_window_uses_all_brokers_and_lanes(cluster3):
 
 
 @pytest.mark.kafka
-def test_a_version_that_the_broker_lacks_is_the_error_of_its_item_only(sandbox):
+def test_a_version_that_the_broker_does_not_know_is_the_error_of_its_item_only(sandbox):
     from kafka.protocol.metadata import MetadataRequest
 
     with wire_to(sandbox.bootstrap_servers) as wire:
@@ -454,7 +454,7 @@ def test_a_poll_shows_the_socket_once_the_rest_of_a_large_answer_is_there_and_th
             assert select.select([ours], [], [], 5)[0] == [ours]
 
 
-def test_a_frame_is_used_again_once_nobody_has_a_view_of_it():
+def test_a_frame_is_used_again_once_no_view_of_it_is_left():
     frames = _Frames()
     first = frames.take(LARGE)
     place, view = id(first), memoryview(first)[10:20]

@@ -149,7 +149,7 @@ def test_secrets_are_never_shown():
         (["ssl.keystore.location=/k.pem"], "User:ANONYMOUS"),
     ],
 )
-def test_the_principal_is_told_as_far_as_the_client_knows_it(extra, principal):
+def test_the_principal_is_named_as_far_as_the_client_knows_it(extra, principal):
     assert client_properties(extra=extra, bootstrap_server="a:1").principal == principal
 
 
@@ -485,5 +485,5 @@ def test_secrets_are_left_out_and_what_decides_is_kept() -> None:
         ({}, None),
     ],
 )
-def test_a_file_tells_where_its_worker_is_reached(properties: dict[str, str], address: str | None) -> None:
+def test_a_file_names_the_address_of_its_worker(properties: dict[str, str], address: str | None) -> None:
     assert advertised_address(properties) == address

@@ -70,7 +70,7 @@ SESSION_KEY = '{"key":"c2VjcmV0","algorithm":"HmacSHA256","creation-timestamp":5
         ("task-0", '{"properties":{}}', InvalidKeyRecord(ORIGIN, "task-0")),
     ],
 )
-def test_each_kind_is_told_by_its_key(key, value, expected):
+def test_each_kind_is_known_by_its_key(key, value, expected):
     record = decoded(key, value)
     assert type(record) is type(expected)
     assert record == expected
@@ -163,11 +163,11 @@ def text(value: str) -> bytes:
 
 
 @given(st.text(max_size=40), st.integers(0, 2), st.binary(max_size=20))
-def test_a_member_tells_its_address_in_every_version(url: str, version: int, rest: bytes) -> None:
+def test_a_member_names_its_address_in_every_version(url: str, version: int, rest: bytes) -> None:
     assert decode_member_url(struct.pack(">h", version) + text(url) + struct.pack(">q", 7) + rest) == url
 
 
-def test_an_assignment_tells_the_leader_s_address() -> None:
+def test_an_assignment_names_the_leader_s_address() -> None:
     data = struct.pack(">hh", 2, 0) + text("connect-1") + text("http://a:8083/") + struct.pack(">q", 7)
     assert decode_leader_url(data) == "http://a:8083/"
 

@@ -202,7 +202,7 @@ def test_a_user_who_has_everything_stays_byte_for_byte():
     assert merged(USERS, READ, in_group) == USERS
 
 
-def test_what_lacks_is_added_and_every_other_line_stays():
+def test_missing_rules_are_added_and_every_other_line_stays():
     prefixed = AclBinding("User:CN=worker", Operation.WRITE, transactional_id("g-", PatternType.PREFIXED))
     described = AclBinding("User:CN=worker", Operation.DESCRIBE_CONFIGS, topic("configs"))
     text = merged(USERS, READ, LEADER, prefixed, described, AclBinding("User:CN=worker", Operation.DESCRIBE, CLUSTER))
@@ -317,7 +317,7 @@ def test_what_is_not_there_is_removed_by_leaving_the_text_as_it_is():
     assert remove_value(CONNECTOR, HERE, PATH) == CONNECTOR
 
 
-def test_mappings_that_lack_are_made():
+def test_missing_mappings_are_made():
     edited = set_value(CONNECTOR, HERE, ("metadata", "annotations", "strimzi.io/connector-offsets"), "alter")
     added = "  annotations:\n    strimzi.io/connector-offsets: alter\n"
     assert edited == CONNECTOR.replace("name: orders\n", f"name: orders\n{added}")

@@ -16,7 +16,7 @@ def decided_anew():
 
 
 @pytest.mark.parametrize("implementation", ["c", "python"])
-def test_the_value_is_that_of_rfc_3720_whoever_computes_it(monkeypatch, implementation):
+def test_both_implementations_compute_the_value_of_rfc_3720(monkeypatch, implementation):
     """Appendix B.4: 32 bytes of zeros, of ones, and rising."""
     monkeypatch.setattr(google_crc32c, "implementation", implementation)
     assert [crc32c()(each) for each in (bytes(32), b"\xff" * 32, bytes(range(32)))] == [

@@ -132,7 +132,7 @@ OBJECTS = sorted(NOUNS.keys() - {"transactions", "unlisted"})
 @pytest.mark.parametrize("name", OBJECTS)
 @settings(max_examples=10)
 @given(st.data())
-def test_a_noun_that_lacks_a_member_or_has_another_one_is_refused(name: str, data: st.DataObject) -> None:
+def test_a_noun_with_a_missing_or_an_additional_member_is_refused(name: str, data: st.DataObject) -> None:
     noun, hint = NOUNS[name]
     encoded = json.loads(json.dumps(noun.encode(data.draw(values_of(hint)))))
     lost = data.draw(st.sampled_from(sorted(encoded)))

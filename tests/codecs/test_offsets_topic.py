@@ -280,13 +280,13 @@ def key(version: int, group_id: str, topic: str, partition: int) -> bytes:
 
 
 @given(st.sampled_from([0, 1]), SHORT_NAMES, SHORT_NAMES, st.integers(0, 2**31 - 1))
-def test_an_offset_commit_tells_its_group_and_partition(version: int, group_id: str, topic: str, partition: int):
+def test_an_offset_commit_names_its_group_and_partition(version: int, group_id: str, topic: str, partition: int):
     wanted = OffsetCommitKey(group_id, TopicPartition(topic, partition))
     assert decode_offset_commit_key(key(version, group_id, topic, partition)) == wanted
 
 
 @pytest.mark.parametrize("version", [2, 3, 8])
-def test_other_kinds_of_records_are_told_apart(version: int):
+def test_other_kinds_of_records_are_distinguished(version: int):
     assert decode_offset_commit_key(pack(">h", version) + b"anything") is None
 
 

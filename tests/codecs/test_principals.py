@@ -57,7 +57,7 @@ def test_the_principal_is_what_the_default_builder_makes(properties, principal):
         ('some.Module required token="x";', "no username"),
     ],
 )
-def test_a_principal_that_no_property_tells_is_unresolved_with_the_property(jaas, reason):
+def test_a_principal_that_no_property_names_is_unresolved_with_the_property(jaas, reason):
     told = {"security_protocol": "SASL_SSL", "sasl_mechanism": "PLAIN"}
     found = who(**told, **({} if jaas is None else {"sasl_jaas_config": jaas}))
     assert isinstance(found, Unresolved)

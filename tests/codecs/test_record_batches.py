@@ -87,7 +87,7 @@ def test_a_flipped_byte_is_noticed_by_its_crc(place):
 
 
 @pytest.mark.parametrize("kind", MarkerType)
-def test_a_marker_tells_how_the_transaction_ended(kind):
+def test_a_marker_shows_how_the_transaction_ended(kind):
     [batch] = iter_batches(control_bytes(kind))
     assert batch.header.is_control
     assert decode_marker(batch, check_crc=False) == EndTransactionMarker(0, 1700000000000, kind, 77, 4, 9)

@@ -121,7 +121,7 @@ def test_the_history_of_the_config_topic_is_judged(audit: Audit):
     assert [each["offset"] for each in finding["evidence"]["places"]] == [4]
 
 
-def test_a_transaction_that_hangs_leaves_the_verdict_open_where_nobody_knows_whose_it_is(audit: Audit):
+def test_a_hanging_transaction_of_an_unknown_owner_leaves_the_verdict_open(audit: Audit):
     data = audit(replace(site(*HEALTHY), transactions={}))
     [connector], [finding] = data["connectors"], data["findings"]
     assert (connector["verdict"], connector["evidence"]) == ("cannot-tell", ["EOS214"])

@@ -77,7 +77,7 @@ def test_each_failure_ends_with_its_code_and_leaves_one_envelope(eosctl, how, co
     assert (envelope["error"]["type"], envelope["error"]["exit_code"]) == (kind, code)
 
 
-def test_a_failure_tells_a_person_what_happened_and_what_to_do(eosctl):
+def test_a_failure_names_the_cause_and_the_next_step(eosctl):
     ran = eosctl("probe", "fail", "denied")
     assert ran.stdout == ""
     assert ran.stderr == "eosctl: error: User:tool may not WRITE on topic orders\nhint: ask for it\n"
@@ -228,7 +228,7 @@ def test_closed_streams_do_not_hurt():
     assert subprocess.run(command, shell=True, check=False).returncode == 1
 
 
-def test_text_of_any_script_reaches_a_pipe_whatever_its_encoding(start, monkeypatch):
+def test_text_of_any_script_reaches_a_pipe_of_any_encoding(start, monkeypatch):
     monkeypatch.setenv("PYTHONIOENCODING", "ascii")
     stdout, _ = start("probe", "show", "-o", "plain", "bestellungen-ü", encoding="utf-8").communicate(timeout=30)
     assert stdout == "bestellungen-ü\t14\n"

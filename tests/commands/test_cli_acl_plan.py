@@ -92,7 +92,7 @@ def test_the_first_line_says_for_which_phase_the_plan_is_and_from_where_that_is_
         assert row["known_by"].endswith(known_by)
 
 
-def test_where_nobody_says_the_phase_nothing_is_planned(eosctl, tmp_path):
+def test_without_a_known_phase_nothing_is_planned(eosctl, tmp_path):
     roles = ["--group-id", "g", "--principal", "worker=User:worker"]
     for more in ([], ["--emit", "kafka-acls"], ["--explain"]):
         ran = eosctl("acl-plan", *roles, *more)
@@ -200,7 +200,7 @@ def test_what_is_optional_and_iam_cannot_say_is_left_out_in_words(eosctl, files)
     )
 
 
-def test_explaining_tells_of_every_cluster_what_it_needs(eosctl, files):
+def test_explaining_lists_the_bindings_of_every_cluster(eosctl, files):
     far = {f"{client}.override.bootstrap.servers": "far:9092" for client in ("producer", "consumer", "admin")}
     connectors = [
         {"name": name, "connector.class": "FileStreamSource", "topic": "out", **more}
@@ -218,7 +218,7 @@ def test_a_principal_that_no_kafka_user_can_be_is_reported(eosctl, files):
     assert "User:CN=Orders,O=x is no KafkaUser's principal" in ran.stderr
 
 
-def test_workers_of_several_clusters_are_planned_and_their_collisions_told(eosctl, tmp_path):
+def test_workers_of_several_clusters_are_planned_and_their_collisions_reported(eosctl, tmp_path):
     args = []
     for group, connector in (("a", "b-c"), ("a-b", "c")):
         worker, config = tmp_path / f"{group}.properties", tmp_path / f"{group}.json"
@@ -348,7 +348,7 @@ def test_bad_input_is_refused_in_words(eosctl, files, settings, connector, more,
     assert "s3cret" not in ran.stderr
 
 
-def test_a_principal_that_cannot_be_told_says_how_to_name_it(eosctl, files):
+def test_the_error_for_an_unresolved_principal_names_the_option(eosctl, files):
     ran = eosctl("acl-plan", *files(producer_sasl_jaas_config="${file:/etc/secrets:jaas}"), "-o", "json")
     error = json.loads(ran.stdout)["error"]
     assert error["exit_code"] == 2

@@ -66,7 +66,7 @@ def test_connectors_come_from_the_worker_and_then_from_the_cache(tmp_path):
     assert [path.stat().st_mode & 0o777 for path in kept] == [0o600, 0o600]
 
 
-def test_what_is_kept_is_asked_again_when_it_is_old_and_offered_while_nobody_answers(tmp_path):
+def test_old_names_are_read_again_and_offered_while_the_cluster_does_not_answer(tmp_path):
     with worker("orders") as connect:
         user = home(tmp_path, connect.url)
         line = "eosctl fence --profile staging --connector "
@@ -82,7 +82,7 @@ def test_what_is_kept_is_asked_again_when_it_is_old_and_offered_while_nobody_ans
     assert offers(line, **user) == []
 
 
-def test_a_tab_waits_no_longer_than_it_is_told_to(tmp_path):
+def test_a_tab_waits_no_longer_than_its_timeout(tmp_path):
     with worker("orders") as connect:
         user = home(tmp_path, connect.url)
         line = "eosctl fence --profile staging --connector "
@@ -111,7 +111,7 @@ def test_a_cluster_that_does_not_answer_is_asked_once_and_not_at_every_tab(tmp_p
 
 
 @pytest.mark.parametrize("text", ["{", '{"version": 1, "names": [1]}', "[" * 100_000])
-def test_a_spoilt_cache_is_read_anew(tmp_path, text):
+def test_a_damaged_cache_is_read_again_from_the_cluster(tmp_path, text):
     with worker("orders") as connect:
         user = home(tmp_path, connect.url)
         line = "eosctl fence --profile staging --connector "
@@ -142,7 +142,7 @@ def test_a_name_with_control_characters_is_not_offered(tmp_path):
 HOSTILE = "$(touch pwned) `touch pwned`; \\$(touch pwned) 'x' \"y\" *"
 
 
-def test_bash_completes_what_it_is_told_and_runs_none_of_it(tmp_path):
+def test_bash_completes_the_offered_names_and_runs_none_of_them(tmp_path):
     with worker("orders-all", "billing:eu", HOSTILE) as connect:
         user = home(tmp_path, connect.url)
         with keyboard("bash", tmp_path, **user) as bash:
@@ -160,7 +160,7 @@ def test_bash_completes_what_it_is_told_and_runs_none_of_it(tmp_path):
     assert not (tmp_path / "pwned").exists()
 
 
-def test_a_tab_asks_nobody_and_loads_no_client_once_the_names_are_known(tmp_path):
+def test_a_tab_sends_no_request_and_loads_no_client_once_the_names_are_known(tmp_path):
     line = "eosctl fence --profile staging --connector "
     with worker("orders") as connect:
         user = home(tmp_path, connect.url)

@@ -33,7 +33,7 @@ def test_a_worker_that_is_not_enabled_is_found_and_ends_with_1(eosctl):
     assert [each["exactly_once"] for each in data["workers"]] == ["enabled", "not enabled"]
 
 
-def test_without_brokers_it_says_what_it_cannot_tell(eosctl):
+def test_without_brokers_it_names_the_unread_facts(eosctl):
     with serve(FakeWorker()) as urls:
         ran = eosctl("doctor", *connect(urls), "-o", "json")
     assert ran.exit_code == 0, ran.stderr
@@ -128,7 +128,7 @@ def tls(authority, tmp_path_factory):
 
 
 @pytest.mark.parametrize("command", ASKING)
-def test_a_certificate_of_an_authority_that_nobody_trusts_is_said_until_it_is_trusted(
+def test_a_certificate_of_an_untrusted_authority_is_reported_until_it_is_trusted(
     eosctl, authority, tls, tmp_path, command
 ):
     (tmp_path / "trust.pem").write_text(authority.root_pem)
@@ -257,7 +257,7 @@ def test_a_connector_that_is_not_mentioned_leads_to_the_one_like_it(
     )
 
 
-def test_without_brokers_it_cannot_tell_and_ends_with_3(eosctl):
+def test_without_brokers_the_answer_is_unknown_and_ends_with_3(eosctl):
     with serve(FakeWorker(enabled=False)) as [url]:
         ran = eosctl("upgrade-check", "--to", "preparing", "--connect-url", url, "-o", "json")
     assert ran.exit_code == 3

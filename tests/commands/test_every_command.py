@@ -100,7 +100,7 @@ def in_twos(check, items):
         return list(both.map(check, items))
 
 
-def test_no_command_complains_when_nobody_reads():
+def test_no_command_complains_when_its_pipe_is_closed():
     """All of them print by one console: a command, and one of each depth."""
 
     def ended(path):

@@ -197,7 +197,7 @@ def test_an_error_is_explained_as_before_and_has_no_severity(eosctl):
     [("EOS0800", "EOS080"), ("shadow-offset", "shadowed-offset"), ("ProducerFencdException", "ProducerFencedException"),
      ("org.apache.kafka.common.errors.TransactionCoordinatrFencdException:", "TransactionCoordinatorFencedException")],
 )  # fmt: skip
-def test_what_nobody_knows_is_said_to_be_unknown_with_what_is_spelt_alike(eosctl, text, near):
+def test_an_unknown_name_is_reported_with_names_that_are_spelt_alike(eosctl, text, near):
     ran = eosctl("explain", text, "-o", "json")
     data = json.loads(ran.stdout)["data"]
     assert (ran.exit_code, data["explanations"], near in data["near"]) == (1, [], True)

@@ -62,7 +62,7 @@ def test_use_changes_one_line_of_the_file(eosctl, home):
     assert (home / "config.yaml").stat().st_mode & 0o077 == 0
 
 
-def test_each_value_tells_where_it_came_from(eosctl, home):
+def test_each_value_names_its_origin(eosctl, home):
     label = f"profile staging ({home}/config.yaml)"
     settings = explained(eosctl, "--profile", "staging")
     assert settings["profile"] == ("staging", "--profile")

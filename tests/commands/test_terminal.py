@@ -54,7 +54,7 @@ def offline_examples() -> Iterator[str]:
 
 
 @pytest.mark.parametrize("line", sorted(set(offline_examples())))
-def test_json_is_one_document_whatever_happens(line, home, eosctl: Callable, monkeypatch):
+def test_json_is_one_document_also_after_an_error(line, home, eosctl: Callable, monkeypatch):
     monkeypatch.chdir(home)
     monkeypatch.setattr("sys.stdin", StringIO("nothing that is known"))
     words = [word for word in shlex.split(line)[1:] if word not in {"--watch", "--wait"}]

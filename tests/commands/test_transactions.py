@@ -186,7 +186,7 @@ def test_other_forms_are_refused(argument: str):
         wanted_partitions([argument])
 
 
-def test_explain_tells_errors_rules_and_what_it_does_not_know(eosctl: Eosctl):
+def test_explain_knows_errors_and_rules_and_says_that_it_does_not_know_others(eosctl: Eosctl):
     known = eosctl("explain", "ProducerFencedException", "-o", "json")
     assert known.exit_code == 0
     assert [each["id"] for each in json.loads(known.stdout)["data"]["explanations"]] == ["producer-fenced"]
@@ -403,7 +403,7 @@ def test_a_snapshot_beyond_the_end_of_the_log_is_not_used(trace_beside: Callable
     assert state_of(trace_beside(txnindex=INDEXED, snapshot=KNOWN, at=7))["snapshot_offset"] == 7
 
 
-def test_an_abort_that_the_transaction_index_lacks_is_named(trace_beside: Callable[..., Ran]):
+def test_an_abort_that_is_missing_in_the_transaction_index_is_named(trace_beside: Callable[..., Ran]):
     assert state_of(trace_beside(index=b""))["aborted"] == [{**ABORT_OF_TASK, "indexed": False}]
     shown = trace_beside(index=b"", format="table")
     assert "the transaction index of orders-0 lacks 1 aborted transaction" in shown.stdout + shown.stderr

@@ -159,7 +159,7 @@ def profile(home, **servers):
 UNANSWERED = ("watch", "--live", "-b", NOBODY, "--timeout", "2", "--every", "1")
 
 
-def test_what_a_cluster_that_does_not_answer_lacks_is_not_known_and_q_leaves_the_terminal_as_it_was():
+def test_facts_of_a_cluster_that_does_not_answer_are_unknown_and_q_leaves_the_terminal_as_it_was():
     with LiveTerminal(UNANSWERED, 80, 40) as terminal:
         frame = eventually(lambda: (now := terminal.frame()) and "UNREAD     5" in now and now, "the first cycle")
         assert "the last cycle ended" in frame[0]
@@ -190,7 +190,7 @@ def test_each_cluster_has_its_part_and_ctrl_c_interrupts(tmp_path, monkeypatch):
             assert "interrupted" in terminal.written
 
 
-def test_it_serves_too_where_it_is_told_to_listen_and_sigterm_ends_both():
+def test_it_also_serves_where_listen_is_given_and_sigterm_ends_both():
     with LiveTerminal((*UNANSWERED, "--listen", "127.0.0.1:0"), 80, 40) as terminal:
         said = eventually(
             lambda: re.search(r"metrics at http://127\.0\.0\.1:(\d+)/metrics", "\n".join(terminal.frame())), "the port"

@@ -345,7 +345,7 @@ def test_an_undo_is_refused_whole_where_the_connector_continued_or_was_configure
     assert connect.states == {"orders": "RUNNING"}
 
 
-def test_a_connector_that_somebody_created_meanwhile_is_left_alone(tmp_path: Path):
+def test_a_connector_that_another_user_created_meanwhile_is_left_alone(tmp_path: Path):
     connect = Connect(configs={"orders": {"name": "orders"}}, states={"orders": "STOPPED"})
     refused = apply(connect, plan(), tmp_path / "journal")
     assert refused.message == "connector orders exists with a config other than the plan's"

@@ -227,7 +227,7 @@ def test_an_interruption_before_sending_leaves_the_id_alone() -> None:
     assert (result.outcome, result.error.message if result.error else "") == (FenceOutcome.SKIPPED, "not sent")
 
 
-def test_time_that_ran_out_on_a_coordinator_that_answers_tells_its_last_answer() -> None:
+def test_a_timeout_at_a_coordinator_that_answers_names_its_last_answer() -> None:
     before = replace(known(), state=TransactionState.PREPARE_COMMIT, partitions=(TopicPartition("orders", 3),))
     outcome, _ = fence([code(51), code(51), TimedOut("too late")], before=before, over=True)
     error = outcome.results[0].error

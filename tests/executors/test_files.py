@@ -272,7 +272,7 @@ def test_a_broker_that_is_behind_is_waited_for(perform, step, before, after, det
 
 
 @pytest.mark.parametrize(("perform", "step", "before", "after", "detail"), STEPS)
-def test_one_that_stays_behind_is_named_with_what_it_lacks(perform, step, before, after, detail):
+def test_a_worker_that_stays_behind_is_named_with_its_missing_setting(perform, step, before, after, detail):
     with pytest.raises(TimedOut, match=r"1 ACLs are .*, and broker 1 still .*, the first: .*orders.*, after 0\.1 s"):
         perform(step, lambda: None, access=access(Brokers(before), 0.1))
 

@@ -118,7 +118,7 @@ def test_a_group_that_does_not_exist_is_named(site: Site):
     assert "no such group exists" in listed.stdout
 
 
-def test_without_any_acl_nothing_is_called_free_and_a_snapshot_says_what_it_lacks(site: Site):
+def test_without_any_acl_no_resource_is_called_open_and_a_snapshot_names_its_missing_facts(site: Site):
     free = run_as_tool(site, LSO)
     assert (free.exit_code, free.names_gap) == (3, True)
     assert any("User:tool lacks Describe on some of them" in each["reason"] for each in free.data["unread"])

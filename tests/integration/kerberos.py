@@ -115,7 +115,7 @@ def test_what_does_not_do_is_one_clear_line(kerberos, broker, keytab, tmp_path):
     assert "useKeyTab=true and no principal" in refused(f'useKeyTab=true keyTab="{keytab}"', ConfigError)
 
 
-def test_librdkafka_as_it_is_installed_says_what_it_lacks(broker, keytab):
+def test_the_installed_librdkafka_names_its_missing_mechanisms(broker, keytab):
     given = client_properties(command_config=text(broker[1], with_keytab(keytab)))
     with pytest.raises(Unsupported, match="librdkafka, which writes offsets and topics, is built without GSSAPI here"):
         admin_client(given)

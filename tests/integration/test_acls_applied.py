@@ -133,7 +133,9 @@ def run_as_shell(broker: Sandbox, script: str, directory: Path) -> None:
 
 
 @pytest.mark.matrix
-def test_without_the_right_to_describe_acls_it_is_reported_who_lacks_what(eosctl, acls, broker, arguments, tmp_path):
+def test_without_describe_on_the_cluster_the_principal_and_its_missing_permission_are_reported(
+    eosctl, acls, broker, arguments, tmp_path
+):
     acls.set({AclBinding("User:tool", Operation.READ, topic("applied-configs"))})
     config = tmp_path / "tool.properties"
     config.write_text(broker.client_properties("tool"))

@@ -183,7 +183,7 @@ def test_fencing_is_refused_where_another_producer_has_the_id_by_now(wire, serve
     assert newer.end(commit=True) == 0
 
 
-def test_an_answer_that_lacks_evidence_is_an_error_only_where_it_is_required(servers):
+def test_missing_evidence_is_an_error_only_where_it_is_required(servers):
     """Nothing listens at the worker's address: the config topic answers, and what the workers know is missing."""
     with eosctl.connect(servers, workers=eosctl.Workers(urls=("http://127.0.0.1:1",))) as cluster:
         listed = cluster.connectors()

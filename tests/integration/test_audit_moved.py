@@ -271,7 +271,7 @@ def outputs(data: dict[str, Any]) -> list[str]:
     return [each["name"] for each in data["plan"]["topics"] if each["role"] == "output"]
 
 
-def test_an_audit_of_a_topic_judges_who_writes_to_it_and_nobody_else(requested_site: AuditSite, eosctl: Eosctl):
+def test_an_audit_of_a_topic_judges_only_the_connectors_that_write_to_it(requested_site: AuditSite, eosctl: Eosctl):
     code, data = audited(requested_site, eosctl, "--topic", requested_site.name)
     assert [(each["name"], each["verdict"]) for each in data["connectors"]] == [(requested_site.name, "held")]
     assert (code, data["findings"], data["unread"], outputs(data)) == (0, [], [], [requested_site.name])
@@ -400,7 +400,7 @@ def test_a_leader_with_exactly_once_off(kafka_version: str, eosctl: Eosctl, tmp_
 @pytest.mark.workers
 @pytest.mark.matrix
 @pytest.mark.variation
-def test_a_brokers_log_directory_tells_the_same_as_the_broker(
+def test_a_brokers_log_directory_gives_the_same_answer_as_the_broker(
     kafka_version: str, eosctl: Eosctl, tmp_path: Path, make_sandbox: Any
 ) -> None:
     sandbox = make_sandbox(**versions_of(kafka_version), workers=1)

@@ -87,7 +87,7 @@ def test_two_leaders_that_write_in_turn(connect: WrittenConnect):
     assert "two leaders at once" in place["what"]
 
 
-def test_a_commit_that_lacks_task_configs(connect: WrittenConnect):
+def test_a_commit_with_missing_task_configs(connect: WrittenConnect):
     connect.later(20)
     connect.configure(3, published=1)
     connect.fence(3)

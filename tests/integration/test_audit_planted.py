@@ -120,7 +120,7 @@ def test_what_another_application_writes_to_the_output_is_not_held_against_the_c
 
 @pytest.mark.long
 @pytest.mark.variation
-def test_a_writer_whose_producer_id_no_coordinator_knows_any_more_is_told_from_the_transaction_log(site: AuditSite):
+def test_a_writer_whose_producer_id_no_coordinator_knows_any_more_is_found_in_the_transaction_log(site: AuditSite):
     """Its epochs are used up, so that its ID has another producer ID now."""
     name = f"{site.name}-old-app"
     old = transactional_producer(site.servers, name)

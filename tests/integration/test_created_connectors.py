@@ -63,7 +63,7 @@ def ground(
 
 
 @pytest.mark.parametrize("own", [False, True])
-def test_a_new_connector_copies_from_where_it_was_told_to(ground: Ground, own: bool):
+def test_a_new_connector_copies_from_the_given_position(ground: Ground, own: bool):
     if own:
         ground.configure(**{SETTING: f"{ground.name}-own"})
     ran = ground.create("--resume")

@@ -222,9 +222,7 @@ def test_a_move_to_another_kafka_cluster_under_load_has_held_in_both(
 
 
 @pytest.mark.parametrize("variant", ["plain", "heartbeats"])
-def test_an_offsets_topic_that_nobody_filled_doubles_all_rows_and_is_broken(
-    make_table: MakeTable, eosctl: Eosctl, variant: str
-):
+def test_an_empty_new_offsets_topic_doubles_all_rows_and_is_broken(make_table: MakeTable, eosctl: Eosctl, variant: str):
     table = make_table(rows=500, **VARIANTS[variant])
     table.await_streaming()
     table.request("stop")
@@ -238,7 +236,7 @@ def test_an_offsets_topic_that_nobody_filled_doubles_all_rows_and_is_broken(
     assert (found.verdict, {*found.findings}) == ("broken", {"offset-not-taken-over"}), found.reasons
 
 
-def test_an_older_offset_brings_only_that_again_which_the_slot_was_not_told_of(
+def test_an_older_offset_repeats_only_changes_that_the_slot_has_not_confirmed(
     make_table: MakeTable, eosctl: Eosctl, tmp_path: Path
 ):
     """The server streams from confirmed_flush_lsn, whatever the offset says."""

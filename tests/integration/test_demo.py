@@ -7,7 +7,7 @@ import pytest
 pytestmark = pytest.mark.kafka
 
 
-def test_the_demo_counts_what_it_tells(eosctl, monkeypatch, tmp_path):
+def test_the_demo_counts_the_records_that_it_reports(eosctl, monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     ran = eosctl("demo", "-o", "json")
     assert ran.exit_code == 0, ran.stderr

@@ -180,7 +180,7 @@ def asked_topic(sandbox: Sandbox, fresh_name: FreshName) -> str:
 
 
 @pytest.mark.parametrize("answer", ["\n", "n\n", "no\n", "", "yesterday\n"], ids=repr)
-def test_whatever_is_not_a_yes_is_a_no(
+def test_every_answer_other_than_yes_is_a_no(
     answer: str, sandbox: Sandbox, at_terminal: Terminal, fresh_name: FreshName, asked_topic: str
 ) -> None:
     name = fresh_name("refused")

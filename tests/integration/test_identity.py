@@ -137,7 +137,7 @@ def test_a_certificate_that_does_not_do_is_one_clear_line(broker, stores, listen
     assert caught.value.message == f"{broker.addresses[listener]} is not trusted: {says}"
 
 
-def test_a_client_without_the_certificate_that_is_wanted_is_told_so(broker, stores):
+def test_a_client_without_the_required_certificate_is_named_as_the_cause(broker, stores):
     with pytest.raises(NotAuthorized, match="the certificate shown there is missing or not accepted"):
         by_wire(properties(broker, "MUTUAL", trusting(stores)))
 

@@ -190,7 +190,7 @@ def test_counts_and_offsets_are_those_of_the_topic(mirror: Mirror, inspect: Insp
 
 
 @pytest.mark.parametrize("isolation", ["read_committed", "read_uncommitted"])
-def test_both_isolation_levels_tell_the_same_where_all_transactions_are_committed(
+def test_both_isolation_levels_answer_the_same_where_all_transactions_are_committed(
     isolation: str, mirror: Mirror, inspect: Inspect
 ) -> None:
     mirror.start(2)

@@ -200,7 +200,7 @@ class TestPlansThatWereMadeBefore:
         ground.create(ground.target, 3, "delete")
         refused(ground.apply(plan), 8, "cleanup.policy delete")
 
-    def test_somebody_wrote_to_the_target_meanwhile(self, ground: Ground, plan: Path):
+    def test_another_writer_wrote_to_the_target_meanwhile(self, ground: Ground, plan: Path):
         ground.create(ground.target, 3)
         ground.put(ground.target, b'["stopped",{"f":1}]', b'{"p":7}')
         refused(ground.apply(plan), 8, "changed since the plan was made")

@@ -22,7 +22,7 @@ from tests.waiting import eventually
 pytestmark = pytest.mark.kafka
 
 
-def test_a_whole_copy_is_held_whatever_its_batches_and_their_compression(copied: Copied):
+def test_a_whole_copy_is_held_with_any_batches_and_compression(copied: Copied):
     copied.write(range(500), **{"linger.ms": 50, "compression.type": "zstd"})
     copied.transact(range(500, 550))
     copied.transact(range(900, 950), commit=False)

@@ -130,7 +130,7 @@ def test_nothing_that_is_said_holds_a_secret(site, group):
 
 
 @pytest.mark.parametrize("output", ["table", "yaml", "jsonl", "plain"])
-def test_no_format_tells_one(site, output):
+def test_no_format_shows_a_secret(site, output):
     for line in ("inspect-config", "profile explain", "doctor"):
         ran = run(site, line, "-v", "-o", output)
         assert told(site, ran.stdout + ran.stderr) == [], line

@@ -137,7 +137,7 @@ def test_an_end_that_is_seen_by_one_request_before_the_next_is_waited_for(probe_
 
 
 @pytest.mark.variation
-def test_a_marker_whose_coordinator_s_epoch_nobody_reports_is_unknown_and_not_refused(
+def test_a_marker_with_an_unknown_coordinator_epoch_is_unknown_and_not_refused(
     make_sandbox: Callable[..., Sandbox], eosctl: Eosctl
 ):
     """A coordinator that was elected again has an epoch above 0, and brokers refuse a marker of a lower one."""

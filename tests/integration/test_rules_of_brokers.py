@@ -228,7 +228,7 @@ def test_a_leader_that_refused_a_restart_without_its_id_refuses_everything_until
 
 @pytest.mark.variation
 @pytest.mark.proves("EOS115")
-def test_ids_of_nobody_are_reported_until_they_expire(forgetful: Sandbox, eosctl: Eosctl) -> None:
+def test_unowned_ids_are_reported_until_they_expire(forgetful: Sandbox, eosctl: Eosctl) -> None:
     doctor = Doctor(eosctl, tuple(arguments(forgetful)))
     condition = ("EOS115", "connect-cluster")
 

@@ -134,7 +134,7 @@ def offset(position: int) -> bytes:
 
 
 @pytest.mark.proves("EOS081", "EOS082", "EOS083", "EOS085", "EOS086", "EOS087", "EOS090")
-def test_an_offset_that_is_not_as_connect_writes_it_is_found_until_it_is_mended(
+def test_an_offset_that_is_not_as_connect_writes_it_is_found_until_it_is_corrected(
     cluster: Sandbox, rest: Rest, doctor: Doctor, eosctl: Eosctl, tmp_path: Path
 ) -> None:
     names = ("unusable", "doubled", "spelt", "disagreeing", "elsewhere")

@@ -106,7 +106,7 @@ def test_a_wrong_secret_is_one_clear_line(address, provider, kafka_version, conn
 
 
 @pytest.mark.variation
-def test_a_token_for_somebody_else_is_refused_by_the_broker(address, provider, kafka_version, monkeypatch):
+def test_a_token_for_another_audience_is_refused_by_the_broker(address, provider, kafka_version, monkeypatch):
     monkeypatch.setattr(provider, "audience", "elsewhere")
     given = client_properties(command_config=text(address, provider, kafka_version))
     with pytest.raises(

@@ -78,7 +78,7 @@ def test_what_is_changed_over_rest_is_reverted_and_so_refused(
 
 
 @pytest.mark.variation
-def test_a_resource_that_nobody_applies_ends_the_wait_and_the_plan_continues_later(
+def test_a_resource_that_is_not_applied_ends_the_wait_and_the_plan_continues_later(
     home: Home, lines: Lines, resource: Path, operator: Operator, tmp_path: Path, eosctl: Eosctl
 ) -> None:
     name = lines.topic

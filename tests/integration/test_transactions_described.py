@@ -291,7 +291,7 @@ def test_a_group_is_shown_where_it_waits_with_its_lag_and_nothing_that_it_does_n
 
 
 @pytest.mark.matrix
-def test_a_group_that_does_not_exist_is_an_error_and_one_without_commits_is_not_told_that_all_is_well(
+def test_a_missing_group_is_an_error_and_a_group_without_commits_is_not_reported_as_fine(
     unverified: Sandbox, eosctl: Eosctl, fresh_name: FreshName
 ) -> None:
     lso = ("transactions", "lso", "-b", unverified.bootstrap_servers, "--group")
@@ -395,7 +395,7 @@ def _hold_against_kafka(sandbox: Sandbox) -> None:
 
 @pytest.mark.matrix
 @pytest.mark.variation
-def test_history_tells_what_happened_by_each_record(make_sandbox: Callable[..., Sandbox], eosctl: Eosctl) -> None:
+def test_history_describes_the_event_of_each_record(make_sandbox: Callable[..., Sandbox], eosctl: Eosctl) -> None:
     servers = make_sandbox(features={"transaction.version": "0"}).bootstrap_servers
     mixed_load(servers)
     ran = eosctl("transactions", "log", "connect-cluster-orders-0", "--history", "-b", servers, "-o", "json")
@@ -528,7 +528,7 @@ def test_hanging_sees_a_deny_behind_a_grant_on_all(site: Sandbox, tool: Tool):
     assert "refused: live-…" in ran.stderr
 
 
-def test_hanging_tells_what_it_could_not_rule_out(site: Sandbox, tool: Tool):
+def test_hanging_names_the_transactions_that_it_could_not_rule_out(site: Sandbox, tool: Tool):
     with granted(site, ALL_TOPICS, ALL_IDS, (DENIED_IDS, "live-", PREFIXED, DESCRIBE, DENY)):
         ran = tool("hanging", "--max-transaction-timeout", "0", "-o", "json")
     assert ran.exit_code == 1

@@ -149,7 +149,7 @@ def test_all_that_hangs_is_found_and_nothing_else_as_kafkas_own_tool_has_it(stag
     assert under_way == {"live-long", "ends-in-commit", "ends-in-abort", "at-work-elsewhere"}
 
 
-def test_each_is_told_with_its_id_its_owner_and_what_to_do(stage: Stage, eosctl: Eosctl):
+def test_each_hanging_transaction_is_reported_with_its_id_its_owner_and_an_advice(stage: Stage, eosctl: Eosctl):
     rows = {
         row["transactional_id"]: row for row in hanging(eosctl, stage, "--group-id", "connect-cluster")["transactions"]
     }
@@ -209,7 +209,7 @@ def test_by_a_clock_that_is_hours_late_nothing_is_young(
     assert found(json.loads(again.stdout)["data"]["undated"]) == expected(stage.hung)
 
 
-def test_the_last_stable_offset_is_told_with_who_holds_it(stage: Stage, eosctl: Eosctl):
+def test_the_last_stable_offset_is_shown_with_the_transaction_that_holds_it(stage: Stage, eosctl: Eosctl):
     ran = eosctl("transactions", "lso", "-b", stage.servers, "quiet", "-o", "json")
     (row,) = json.loads(ran.stdout)["data"]["partitions"]
     first = next(each for each in stage.hung if each.topic_partition.topic == "quiet")
@@ -475,7 +475,7 @@ def half(kafka_version: str) -> Iterator[Half]:
 
 
 @pytest.mark.variation
-def test_list_tells_the_ids_of_the_living_and_ends_with_4(half: Half, eosctl: Eosctl) -> None:
+def test_list_shows_the_ids_of_live_coordinators_and_ends_with_4(half: Half, eosctl: Eosctl) -> None:
     ran, data = half.ask(eosctl, "transactions", "list")
     names = {row["transactional_id"] for row in data["transactions"]}
     assert {half.known, half.hung} <= names
@@ -487,7 +487,7 @@ def test_list_tells_the_ids_of_the_living_and_ends_with_4(half: Half, eosctl: Eo
 
 
 @pytest.mark.variation
-def test_describe_tells_both_in_one_answer(half: Half, eosctl: Eosctl) -> None:
+def test_describe_shows_both_in_one_answer(half: Half, eosctl: Eosctl) -> None:
     ran, data = half.ask(eosctl, "transactions", "describe", half.known, half.unknown)
     known, unknown = data["transactions"]
     assert (known["state"], known["error"]) == ("Ongoing", None)
@@ -498,7 +498,7 @@ def test_describe_tells_both_in_one_answer(half: Half, eosctl: Eosctl) -> None:
 
 
 @pytest.mark.variation
-def test_hanging_tells_what_hangs_and_what_cannot_be_judged(half: Half, eosctl: Eosctl) -> None:
+def test_hanging_shows_hanging_transactions_and_the_ones_that_it_cannot_judge(half: Half, eosctl: Eosctl) -> None:
     ran, data = half.ask(eosctl, "transactions", "hanging", "--max-transaction-timeout", 0)
     assert [row["transactional_id"] for row in data["transactions"]] == [half.hung]
     assert [row["transactional_id"] for row in data["in_progress"]] == [half.known]
@@ -527,7 +527,7 @@ def test_nothing_is_aborted_that_cannot_be_judged(half: Half, eosctl: Eosctl) ->
 
 
 @pytest.mark.variation
-def test_producers_of_the_living_partitions_are_told(half: Half, eosctl: Eosctl) -> None:
+def test_producers_of_partitions_with_a_leader_are_shown(half: Half, eosctl: Eosctl) -> None:
     ran, data = half.ask(eosctl, "transactions", "producers", KEPT_IDS.topic, LOST_IDS.topic)
     holders = {row["transactional_id"] for row in data["producers"]}
     assert {half.known, half.hung, None} == holders
@@ -536,7 +536,7 @@ def test_producers_of_the_living_partitions_are_told(half: Half, eosctl: Eosctl)
 
 
 @pytest.mark.variation
-def test_last_stable_offsets_of_the_living_partitions_are_told(half: Half, eosctl: Eosctl) -> None:
+def test_last_stable_offsets_of_partitions_with_a_leader_are_shown(half: Half, eosctl: Eosctl) -> None:
     ran, data = half.ask(eosctl, "transactions", "lso")
     [row] = data["partitions"]
     assert (row["topic"], row["state"], row["holders"][0]["transactional_id"]) == (
@@ -549,7 +549,7 @@ def test_last_stable_offsets_of_the_living_partitions_are_told(half: Half, eosct
 
 
 @pytest.mark.variation
-def test_the_log_tells_the_ids_of_the_partitions_that_can_be_read(half: Half, eosctl: Eosctl) -> None:
+def test_the_log_shows_the_ids_of_readable_partitions(half: Half, eosctl: Eosctl) -> None:
     ran, data = half.ask(eosctl, "transactions", "log")
     assert half.known in {row["transactional_id"] for row in data["transactional_ids"]}
     assert ran.exit_code == 4

@@ -116,7 +116,7 @@ def test_what_hung_is_reported_with_who_waits(answers: tuple[Path, dict[str, tup
         (("lso", "orders:7"), "topic orders has no partition 7"),
     ],
 )
-def test_what_a_snapshot_cannot_tell_is_refused(
+def test_a_question_that_a_snapshot_cannot_answer_is_refused(
     words: tuple[str, ...],
     said: str,
     answers: tuple[Path, dict[str, tuple[int, Any]]],

@@ -33,7 +33,7 @@ def test_a_hidden_part_is_noticed():
     assert not_seen(("done", "copied … 1001"), output) == "copied … 1001"
 
 
-def test_at_another_width_words_may_be_arranged_in_another_way_and_none_may_lack():
+def test_at_another_width_words_may_be_arranged_differently_and_none_may_be_missing():
     shown = ("CONNECTOR  moved", "TASKS      1 …")
     wide = "CONNECTOR  TASKS\nmoved          1"
     assert not_seen(shown, wide, same_lines=False) is None

@@ -69,7 +69,7 @@ def test_groups_without_a_coordinator_leave_it_open_and_the_answer_incomplete() 
     assert found.cause.is_gap
 
 
-def test_members_that_nobody_named_are_asked_and_named_ones_not_again() -> None:
+def test_members_that_the_user_did_not_name_are_asked_and_named_ones_not_again() -> None:
     assert workers_to_ask(group(A, B, "http://B:8083"), ["http://A:8083"], trust()) == {"http://b:8083": None}
 
 
@@ -147,7 +147,7 @@ def test_sinks_have_no_transactional_producers() -> None:
     assert LiveOwners.of({"g": group_of(ORDERS)}, "g", connector("RUNNING", "sink")).of_id("g-orders-0") == ()
 
 
-def test_rest_alone_tells_of_its_own_group() -> None:
+def test_rest_alone_shows_its_own_group() -> None:
     denied = Skipped("denied")
     live = LiveOwners.of({"g": denied, "h": denied}, "g", connector("RUNNING"))
     assert [(each.group_id, each.member) for each in live.of_id("g-orders-0")] == [("g", "w:8083")]

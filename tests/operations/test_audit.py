@@ -114,7 +114,7 @@ def test_an_error_of_the_coordinators_is_no_error_of_the_plan():
     assert plan.holders == plan.open == Skipped(denied.message)
 
 
-def test_without_leader_nobody_knows_what_is_open():
+def test_open_transactions_of_a_leaderless_partition_are_unknown():
     plan = read_bounds(bounded(producers=AnsweredProducers((), (ROWS,))), SCOPE)
     assert plan.open == Skipped("no leader answered for rows-0")
 
@@ -194,7 +194,7 @@ def test_a_night_that_found_nothing_new_does_not_fail_again(ledger: Ledger):
         ),
     ],
 )
-def test_whatever_is_more_than_the_night_before_fails(ledger: Ledger, more: tuple[Finding, ...]):
+def test_every_finding_that_is_new_since_the_night_before_fails(ledger: Ledger, more: tuple[Finding, ...]):
     assert codes(ledger, report(set_back(1)), report(*more), report(*more)) == [1, 1, 0]
 
 

@@ -104,7 +104,7 @@ def test_an_unreachable_cluster_ends_it_and_unreachable_workers_too() -> None:
             evidence(**{what: Unreachable("gone")})
 
 
-def test_what_one_question_lacks_leaves_the_others_as_they_are() -> None:
+def test_an_unread_fact_of_one_question_leaves_the_other_questions_unchanged() -> None:
     found = evidence(
         config_topic=UsageError("topic connect-configs does not exist"),
         transactional_ids=ListedTransactions(
@@ -147,7 +147,7 @@ def test_the_group_is_asked_for_where_a_connector_writes_elsewhere_and_it_is_kno
     assert asked == [("g", {"x": frozenset({"a:1", "b:1"})})]
 
 
-def test_ids_that_nobody_describes_have_one_reason() -> None:
+def test_ids_that_no_coordinator_describes_have_one_reason() -> None:
     found = evidence(describe=lambda names: {name: Unreachable("its coordinator is gone") for name in names})
     assert found.transactions == {LEADER: Skipped("1 transactional ID is unknown: its coordinator is gone")}
 
@@ -295,7 +295,7 @@ def finding(answer: str | EosctlError | None, said: Conversation, **options: obj
     return session
 
 
-def test_the_question_before_a_change_names_the_group_that_nobody_named() -> None:
+def test_the_question_before_a_change_names_the_group_that_the_user_did_not_name() -> None:
     said = Conversation()
     session = finding("ours", said, writes=True)
     assert session.need_group_id() == "ours"
@@ -310,7 +310,7 @@ def test_a_group_that_was_named_is_in_no_question() -> None:
     assert session.found_group_id is None
 
 
-def test_yes_alone_does_not_do_for_a_group_that_nobody_named() -> None:
+def test_yes_alone_is_refused_for_a_group_that_the_user_did_not_name() -> None:
     with pytest.raises(Refused, match="Connect group ours was found and not named") as caught:
         finding("ours", Conversation(), writes=True, yes=True).need_group_id()
     assert caught.value.hint == "give --group-id ours too, or leave --yes out and answer"
@@ -383,7 +383,7 @@ def test_both_forms_say_the_same_of_each_worker(tmp_path: Path, name: str):
     assert verdicts[0::2] == verdicts[1::2]
 
 
-def test_each_worker_is_told_of_by_the_file_of_the_resource(tmp_path: Path):
+def test_the_file_of_the_resource_describes_each_worker(tmp_path: Path):
     _, request = files_as(THREE_PRINCIPALS, tmp_path)
     evidence = Evidence(as_of=0, worker_files=worker_files_of(request, UNKNOWN), group_id="g")
     assert files_of(request, evidence) == dict.fromkeys(URLS, str(tmp_path / "connect.yaml"))

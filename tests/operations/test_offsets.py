@@ -51,7 +51,7 @@ def config_topic(**connectors: dict[str, object]) -> ConfigTopicLog:
     return ConfigTopicLog("configs", unread, unread, records)
 
 
-def test_a_cluster_says_what_nobody_else_does():
+def test_a_cluster_answers_its_own_questions():
     worker = worker_settings(cluster(), OffsetsRequest(), NEWEST)
     assert (worker.offsets_topic, worker.exactly_once, worker.bootstrap_servers) == (
         "global",
@@ -102,7 +102,7 @@ def test_while_workers_differ_no_store_is_decided_and_the_answer_is_incomplete_u
         assert exit_code(replace(report, findings=()).covering(reader.coverage)) == code
 
 
-def test_nobody_asks_for_the_version_that_the_user_gave():
+def test_no_broker_is_asked_for_a_version_that_the_user_gave():
     reader = cluster(connect_version=UNNAMED)
     read = read_offsets(reader, OffsetsRequest(worker_version="3.3.2"))
     assert (read.worker.version, read.notes) == (KafkaVersion(3, 3, 2), ())

@@ -83,7 +83,7 @@ def test_a_dry_run_of_a_plan_that_something_objects_to_ends_as_refused() -> None
 
 
 @pytest.mark.parametrize("yes", [True, False])
-def test_what_objects_to_a_plan_is_shown_to_everybody_and_nobody_is_asked(yes: bool, state: Path) -> None:
+def test_objections_to_a_plan_are_shown_and_no_question_is_asked(yes: bool, state: Path) -> None:
     said = Conversation()
     with pytest.raises(Refused, match=r"^it runs; it is a sink$"):
         ran(session_on(FakeCluster(), said, yes=yes, **AT), said, DOUBTFUL)

@@ -109,7 +109,7 @@ def cluster(
 DENIED = NotAuthorized(principal="User:test", operation="Describe", resource="TransactionalId a")
 
 
-def test_a_list_that_lacks_ids_of_a_silent_coordinator_ends_with_4_and_says_so():
+def test_a_list_without_the_ids_of_a_silent_coordinator_ends_with_4_and_names_it():
     reader = cluster(listed={"a": 9}, answers={"a": described("a")}, unlisted=("broker 3 did not answer",))
     found = list_transactions(reader, Selection(), "c")
     assert [each.transactional_id for each in found.transactions] == ["a"]
@@ -243,7 +243,7 @@ LATE = ClusterClock(1, 7_200_000, 5)
         (JUST_NOW, Skipped("denied"), "the cluster's clock could not be compared with this machine's: denied"),
     ],
 )
-def test_what_nobody_will_end_and_has_no_known_age_is_named_and_the_answer_incomplete(young, clock, reason):
+def test_an_ownerless_transaction_of_unknown_age_is_named_and_the_answer_is_incomplete(young, clock, reason):
     found = find_hanging(cluster([young], [young], clock=clock), ALL)
     assert (found.verdicts, [each.reason for each in found.undated]) == ((), [reason])
     assert [each.reason for each in found.coverage.gaps][-1:] == [reason]
@@ -252,7 +252,7 @@ def test_what_nobody_will_end_and_has_no_known_age_is_named_and_the_answer_incom
     assert row["next"].endswith("abort --topic orders --partition 0 --start-offset 5 --force")
 
 
-def test_what_is_in_progress_or_has_ended_is_no_doubt_whatever_the_clocks_say():
+def test_a_transaction_in_progress_or_ended_raises_no_doubt_regardless_of_clocks():
     known = {"listed": {"task-0": 9}, "answers": {"task-0": described("task-0", 9, HERE)}}
     for found in (find_hanging(cluster([FUTURE], clock=LATE, **known), ALL),
                   find_hanging(cluster([FUTURE], [active(start=None)], clock=LATE), ALL)):  # fmt: skip

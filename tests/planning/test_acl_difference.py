@@ -51,7 +51,7 @@ def status_of(difference: AclDifference, binding: AclBinding) -> object:
     return found
 
 
-def test_an_empty_cluster_lacks_everything_and_a_full_one_nothing():
+def test_in_an_empty_cluster_every_binding_is_missing_and_in_a_full_one_none():
     assert len(compare(frozenset()).missing) == len(PLAN.bindings)
     full = compare(NEEDED)
     assert (full.missing, full.extra, full.findings) == ((), (), ())
@@ -86,7 +86,7 @@ def test_a_denial_from_one_host_is_reported_though_other_hosts_stay_allowed():
     assert (finding.name, finding.subject) == ("acl-partly-denied", "Topic out")
 
 
-def test_a_super_user_lacks_nothing():
+def test_a_super_user_has_every_permission():
     assert all(
         each.binding.principal != "User:worker" for each in compare(frozenset(), super_users={"User:worker"}).missing
     )
@@ -182,7 +182,7 @@ EXISTING = st.frozensets(
 
 @settings(max_examples=200)
 @given(EXISTING, st.frozensets(st.sampled_from(sorted(NEEDED))))
-def test_whatever_there_was_after_the_changes_everything_planned_is_allowed_and_the_rest_untouched(granted, some):
+def test_after_the_changes_all_planned_bindings_are_allowed_and_others_are_untouched(granted, some):
     existing = granted | some
     plan = changes(existing, prune=True)
     after = set(existing)
@@ -244,7 +244,7 @@ def test_a_connectors_own_name_is_no_reference():
     assert "producer Write TransactionalId g-${a:b}-0" in lines(found)
 
 
-def test_a_workers_names_must_be_told():
+def test_the_names_of_a_worker_must_be_given():
     with pytest.raises(ConfigError, match=r"group\.id is \$\{env:GROUP\}, a reference"):
         worker_of(NAMES | {"group.id": "${env:GROUP}"}, "worker.properties")
 
@@ -264,7 +264,7 @@ def with_policy(policy: str, connector: ConnectorConfig) -> AclPlan:
 
 
 @pytest.mark.parametrize("policy", ["org.example.Own", "org.example.PrincipalConnectorClientConfigOverridePolicy"])
-def test_a_policy_of_somebody_elses_class_is_followed_and_told(policy: str):
+def test_a_policy_of_an_unknown_class_is_followed_and_reported(policy: str):
     overriding = with_settings(SOURCE, **{key.replace(".", "_"): text for key, text in _overrides().items()})
     found = with_policy(policy, overriding)
     assert "other Write Topic out" in lines(found)
@@ -285,7 +285,7 @@ def _overrides() -> dict[str, str]:
     return sasl("producer.override.", "other")
 
 
-def test_a_replication_policy_of_somebody_elses_class_has_its_topics_asked_for():
+def test_a_replication_policy_of_an_unknown_class_needs_its_topics_named():
     own = with_settings(MIRROR, replication_policy_class="org.example.Own")
     found = plan(own)
     assert [(each.name, each.subject) for each in found.findings] == [("topics-unknown", "m")]

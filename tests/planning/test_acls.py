@@ -119,7 +119,7 @@ def test_an_offsets_topic_of_its_own_is_used_in_every_phase_and_created_by_the_a
     }
 
 
-def test_creating_is_planned_where_the_topic_is_missing_and_optional_where_nobody_knows():
+def test_creating_is_planned_where_the_topic_is_missing_and_optional_where_its_existence_is_unknown():
     known = {"configs": True, "offsets": False}
     found = plan(SOURCE, topics_known=known)
     created = {each for each in lines(found, "worker") | lines(found, "worker", optional=True) if "Create" in each}
@@ -147,7 +147,7 @@ def test_an_idempotent_producer_without_exactly_once_needs_it_before_2_8():
         assert (needed in lines(found)) is expected
 
 
-def test_a_sink_needs_its_topics_and_its_group_whatever_the_phase():
+def test_a_sink_needs_its_topics_and_its_group_in_every_phase():
     plans = [lines(plan(SINK, phase=phase), "consumer", "producer", "admin") for phase in SourceSupport]
     assert plans == [{"consumer Read Topic in", "consumer Read Topic more", "consumer Read Group connect-s"}] * 3
 
@@ -178,7 +178,7 @@ def test_one_principal_for_all_needs_describe_only_where_nothing_implies_it():
     assert not any(" Describe " in each for each in lines(plan_acls(request, _no_certificate)))
 
 
-def test_reasons_of_everybody_are_kept_where_a_binding_is_shared():
+def test_the_reasons_of_every_client_are_kept_where_a_binding_is_shared():
     worker = worker_of(NAMES | sasl("", "all") | sasl("producer.", "all") | sasl("consumer.", "all"), "w")
     request = AclRequest((ConnectCluster((worker,), (SOURCE,)),), SourceSupport.ENABLED)
     [written] = [
@@ -226,7 +226,7 @@ def test_a_named_principal_wins_and_one_of_a_connector_over_one_of_a_role():
     assert "y Write Topic out" in lines(plan(SOURCE, principals=principals))
 
 
-def test_a_principal_that_cannot_be_told_names_role_property_and_cure():
+def test_an_unresolved_principal_names_its_role_its_property_and_the_fix():
     worker = worker_of(NAMES | {"security.protocol": "SASL_SSL", "sasl.mechanism": "PLAIN"}, "worker.properties")
     with pytest.raises(ConfigError) as caught:
         plan_acls(AclRequest((ConnectCluster((worker,), ()),)), _no_certificate)
@@ -234,7 +234,7 @@ def test_a_principal_that_cannot_be_told_names_role_property_and_cure():
     assert caught.value.hint == "name it: --principal worker=User:NAME"
 
 
-def test_without_a_workers_file_no_mechanism_is_named_that_nobody_set():
+def test_without_a_worker_file_only_configured_mechanisms_are_named():
     nobody = {f"{prefix}security.protocol": Property(UNREAD, "no file was given") for prefix in ("", "producer.")}
     named = Property("org.apache.kafka.common.security.plain.PlainLoginModule required username=x;", "c.json")
     worker = WorkerConfig({**worker_of(NAMES, "w").properties, **nobody})
@@ -246,7 +246,7 @@ def test_without_a_workers_file_no_mechanism_is_named_that_nobody_set():
     assert resolve_principal(properties, _no_certificate) == "User:x"
 
 
-def test_topics_that_the_config_does_not_tell_are_asked_for():
+def test_topics_that_the_config_does_not_name_are_asked_for():
     unknown = connector_of({"name": "c", "connector.class": "org.example.Source"}, "c.json")
     [finding] = plan(unknown).findings
     assert (finding.name, finding.subject) == ("topics-unknown", "c")
@@ -291,7 +291,7 @@ def test_every_binding_says_why_and_where_that_follows_from():
             assert reason.symptom
 
 
-def test_a_dead_letter_queue_need_not_be_seen_by_whoever_creates_it():
+def test_the_principal_that_creates_a_dead_letter_queue_need_not_describe_it():
     sink = with_settings(SINK, errors_deadletterqueue_topic_name="letters")
     seen = "admin Describe Topic letters"
     by_existence = {
@@ -357,7 +357,7 @@ def test_workers_that_name_some_brokers_alike_need_each_binding_once():
     assert {str(each.status) for each in compared.compared} == {"present"}
 
 
-def test_workers_that_name_no_broker_alike_are_one_where_somebody_says_so():
+def test_workers_that_name_no_broker_alike_are_one_cluster_where_the_user_says_so():
     apart = request(at("k1:9092"), at("k2:9092"))
     together = replace(apart, here=frozenset({"k1:9092", "k2:9092"}))
     sizes = [len(plan_acls(each, _no_certificate).bindings) for each in (apart, together)]
@@ -412,7 +412,7 @@ def test_a_connector_outside_the_request_is_a_neighbour_nevertheless():
     assert "connector c-eu of group g" in finding.message
 
 
-def test_an_acl_that_is_not_planned_covers_nobody():
+def test_an_acl_that_is_not_planned_covers_no_client():
     """The shorter connector name's ACL covers the longer one's IDs; here only the longer one is planned."""
     longer = connector_of({"name": "c-eu", "connector.class": "FileStreamSource", "topic": "out"}, "c-eu.json")
     [cluster] = request(connector=longer).clusters
@@ -536,7 +536,7 @@ ROUTER = {"transforms": "r", "transforms.r.type": "org.apache.kafka.connect.tran
 
 
 @pytest.mark.parametrize("settings", [ROUTER, {"topic.naming.strategy": "com.example.Names"}])
-def test_where_the_config_does_not_tell_the_topics_that_connect_saw_are_planned_and_that_is_said(
+def test_where_the_config_names_no_topics_those_that_connect_saw_are_planned_and_reported(
     settings: dict[str, str],
 ):
     untold = debezium(**settings)
@@ -550,7 +550,7 @@ def test_where_the_config_does_not_tell_the_topics_that_connect_saw_are_planned_
     )
 
 
-def test_what_the_config_tells_counts_more_than_what_connect_saw():
+def test_topics_named_in_the_config_count_more_than_topics_that_connect_saw():
     assert topics(replace(SOURCE, active_topics=("once",))) == {"producer Write Topic out"}
 
 
@@ -617,7 +617,7 @@ def test_flows_that_only_carry_heartbeats_have_no_source_connector():
     ],
     ids=["by name", "switched off", "all topics are mirrored"],
 )
-def test_heartbeats_of_the_source_cluster_are_mirrored_whatever_topics_says(settings: str, planned: bool):
+def test_heartbeats_of_the_source_cluster_are_mirrored_regardless_of_topics(settings: str, planned: bool):
     text = MIRROR_MAKER.format(a=JAAS.format("at-a"), b=JAAS.format("at-b")) + settings
     found = plan_acls(AclRequest(decode_worker_file(text, "mm2.properties")), _no_certificate)
     optional = {line(each) for each in found.bindings if each.is_optional}

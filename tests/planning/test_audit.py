@@ -100,12 +100,12 @@ def test_where_a_partition_continues(cursor, topic_id, log, start, gap):
     assert found.is_recreated == (gap is not None and gap[2] is RECREATED)
 
 
-def test_a_topic_id_once_known_is_kept_where_the_broker_tells_none():
+def test_a_known_topic_id_is_kept_where_the_broker_answers_none():
     assert resumed(Cursor("t", 0, "A", 50), (0, 90), None).topic_id == "A"
     assert resumed(Cursor("t", 0, None, 50), (0, 90), "A").topic_id == "A"
 
 
-def test_partitions_that_a_new_topic_lacks_end():
+def test_partitions_that_are_missing_in_a_new_topic_end():
     cursors = {TopicPartition("t", number): Cursor("t", number, "A", 10) for number in range(3)}
     bounds = [PartitionBounds("t", 0, 0, 5, 5, 0)]
     found = resume(cursors, [AuditedTopic("t", TopicRole.OUTPUT, "B")], bounds)

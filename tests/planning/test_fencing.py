@@ -311,7 +311,7 @@ def test_a_fencing_ends_by_what_was_fenced_and_by_why_the_first_id_was_not(resul
     assert failure is None or told in failure.message
 
 
-def test_an_interrupted_fencing_says_what_is_fenced_whatever_else_failed():
+def test_an_interrupted_fencing_lists_the_fenced_ids_also_after_another_error():
     failure = failure_of(FencingOutcome((FENCED, failed("TIMED_OUT")), 1.0, interrupted=True), "User:tool")
     assert failure is not None
     assert (failure.exit_code, failure.message.partition(":")[0]) == (130, "stopped")

@@ -214,7 +214,7 @@ def test_what_objects_to_it(facts: MigrationFacts, told: str):
     assert told in objection
 
 
-def test_stop_cannot_help_where_nobody_knows_the_state():
+def test_stop_cannot_help_where_the_state_is_unknown():
     facts = replace(FACTS, connectors={(S, "c"): Skipped("nobody told")})
     assert plan_migration(ALL, facts).objections != ()
 
@@ -378,7 +378,7 @@ def test_it_is_created_stopped_before_its_offsets_are_written_and_resumed_after_
     assert [(each.key, each.value) for each in write.records] == [(ORDERS_KEY, b'{"lsn":7}')]
 
 
-def test_nobody_resumes_it_unasked():
+def test_it_is_not_resumed_unless_the_user_asks():
     plan = plan_restore(replace(CREATE, resume=False), NEW_FACTS).plan
     assert plan.steps[-1].step.describe() == "by hand: resume connector orders (PUT /connectors/orders/resume)"
 
@@ -438,13 +438,13 @@ def test_a_file_without_an_offset_is_no_beginning():
 
 
 @pytest.mark.parametrize("offsets", [{ORDERS_KEY: b'{"lsn":7}'}, {ORDERS_KEY: b'{"lsn":7}', OTHER: None}])
-def test_offsets_that_are_left_as_they_shall_be_do_not_stand_in_the_way(offsets: dict[bytes, bytes | None]):
+def test_offsets_that_already_have_the_planned_value_do_not_block(offsets: dict[bytes, bytes | None]):
     planned = plan_restore(CREATE, left(offsets))
     assert planned.objections == ()
     assert kinds(planned.plan) == ["CreateConnector", "ResumeConnector"]
 
 
-def test_others_are_written_over_where_the_user_says_so_and_those_that_the_file_lacks_stay():
+def test_existing_offsets_are_overwritten_where_the_user_says_so_and_offsets_missing_in_the_file_stay():
     wish = replace(CREATE, new=replace(NEW, overwrite=True))
     planned = plan_restore(wish, left({ORDERS_KEY: b'{"lsn":3}', OTHER: b'{"lsn":4}'}))
     assert planned.objections == ()
@@ -462,7 +462,7 @@ def test_the_undo_stops_it_takes_the_offsets_away_and_deletes_it_last():
 
 
 @pytest.mark.parametrize("state", ["RUNNING", "STOPPED", "FAILED"])
-def test_one_that_exists_is_the_only_objection_and_its_offsets_are_nobody_elses(state: str):
+def test_an_existing_connector_is_the_only_objection_and_its_offsets_belong_to_no_other(state: str):
     facts = replace(left({OTHER: b'{"lsn":3}'}), connectors={(S, "orders"): ConnectorFacts(state)})
     planned = plan_restore(CREATE, facts)
     assert planned.objections == (f"connector orders exists: it is {state}",)
@@ -642,7 +642,7 @@ def test_a_plan_changes_one_connector_of_a_mirror_maker():
     assert both.objections == ("connectors c, d are in one resource, and a plan changes one of them",)
 
 
-def test_whoever_has_to_stop_the_connector_is_told_of_its_resource():
+def test_the_instruction_to_stop_the_connector_names_its_resource():
     running = replace(plan(VERIFY), objections=("connector c is STARTED",), hint=STOP_HINT)
     hint = for_operator(running, OperatedConnectors(every=True)).hint
     assert hint is not None

@@ -200,7 +200,7 @@ def test_another_offset_is_a_contradiction():
     assert '{"f": "a"} is {"p": 9}' in found
 
 
-def test_an_offset_that_the_topic_lacks_is_a_contradiction():
+def test_an_offset_that_is_missing_in_the_topic_is_a_contradiction():
     assert "answer 1 offset that is not there" in told((A_AT_1,), topic_of("old", 1, []))[0]
 
 
@@ -299,7 +299,7 @@ def test_it_is_refused_where_the_target_has_other_offsets_by_then():
         with_found(plan, {**there, (T, "new", "c"): held}, 7)
 
 
-def test_a_plan_that_stops_nobody_is_left_as_it_is():
+def test_a_plan_that_stops_no_connector_stays_unchanged():
     assert reading_again(plan_migration(ALL, FACTS).plan) is None
 
 

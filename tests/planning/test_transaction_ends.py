@@ -202,7 +202,7 @@ def test_what_its_owner_wants_committed_is_as_the_client_would_have_committed_it
     assert "its coordinator aborts it at" in planned.warnings[-1]
 
 
-def test_a_step_demands_that_the_transaction_is_the_same_and_nobody_has_the_id():
+def test_a_step_requires_the_same_transaction_and_an_id_without_an_owner():
     (step,) = demanded_steps(plan_commit(COMMIT, facts()).plan)
     assert TransactionUnchanged(Side.SOURCE, "sink-7", 42, 3, STARTED, (HERE, THERE)) in step.preconditions
     assert NoLiveOwner(Side.SOURCE, ("sink-7",)) in step.preconditions

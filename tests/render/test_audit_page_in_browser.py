@@ -234,7 +234,7 @@ def test_it_can_be_printed(desktop):
     assert len(printed) > 50_000
 
 
-def test_a_capture_and_a_print_of_the_whole_page_lack_nothing(browser, tmp_path_factory):
+def test_a_capture_and_a_print_show_the_whole_page(browser, tmp_path_factory):
     """Lists of hundreds scroll within themselves on a screen; up to 200 entries, and in print, all is laid out."""
     skipped = (
         "[...document.querySelectorAll('.finding, .connectors li')]"

@@ -55,7 +55,7 @@ def test_all_rounds_held_is_certified() -> None:
     assert held.sentence == "certified: nothing lost, doubled or reordered (1 round with faults, seed 7)."
 
 
-def test_one_failed_round_fails_whatever_is_not_known() -> None:
+def test_one_failed_round_fails_the_certificate_regardless_of_unknown_rounds() -> None:
     failed = certificate(HELD, FAILED, UNSURE, reasons=("a round could not tell",))
     assert (failed.verdict, exit_code(failed)) == (Verdict.FAILED, 1)
     assert failed.sentence == "failed: 1 lost (3 rounds with faults, seed 7)."

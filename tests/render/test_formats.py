@@ -519,7 +519,7 @@ def test_a_flag_is_no_figure():
 
 
 @pytest.mark.parametrize("path", ["gone", "producers.gone", "topic_name.upper"])
-def test_a_table_shows_no_field_that_rows_lack(path):
+def test_a_table_shows_no_field_that_its_rows_do_not_have(path):
     with pytest.raises(TypeError, match=f"Row has no field {path}"):
         columns(Row, path)
 

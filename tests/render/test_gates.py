@@ -131,7 +131,7 @@ def test_a_fact_that_was_not_read_is_an_error_of_the_rules_that_need_it_and_no_s
     } in invocation["toolExecutionNotifications"]
 
 
-def test_what_nobody_gave_input_for_is_skipped_with_the_reason():
+def test_a_question_without_its_input_is_skipped_with_the_reason():
     made = gate(diagnose(but(transaction_log=not_asked("no -b was given"))))
     assert (made.exit_code, outcomes(made)["EOS040"], made.complete) == (0, Outcome.SKIPPED, True)
     assert junit_cases(junit(made))[EOS040] == ("skipped", "cannot tell: transaction log: no -b was given")
@@ -147,7 +147,7 @@ def test_a_gap_of_the_whole_answer_lets_no_kind_pass_of_which_nothing_more_is_kn
     assert invocation["executionSuccessful"] is False
 
 
-def test_a_connector_of_which_an_audit_cannot_tell_is_an_error():
+def test_a_connector_with_the_verdict_cannot_tell_is_an_error():
     verdict = ConnectorVerdict("orders", AuditVerdict.CANNOT_TELL, reasons=("its offsets expired",))
     made = gate(audited(connectors=(verdict,)))
     assert made.lacking == ("cannot tell whether exactly-once held for orders: its offsets expired",)

@@ -357,7 +357,7 @@ def test_an_unknown_certificate_is_reported_with_its_fix() -> None:
         (":: org.apache.kafka#connect-mirror;3.5.2: not found", "connect-mirror 3.5.2"),
     ],
 )
-def test_an_artifact_that_the_repository_lacks_is_named(printed: str, missing: str) -> None:
+def test_an_artifact_that_is_missing_in_the_repository_is_named(printed: str, missing: str) -> None:
     with pytest.raises(ConfigError) as caught:
         run_resolver(printing(printed, code=1), "never", lambda _: None)
     assert caught.value.hint is not None

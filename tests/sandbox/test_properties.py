@@ -201,7 +201,7 @@ def test_two_sandboxes_never_get_the_same_port(leases, tmp_path):
         PortLeases(tmp_path).take(port)
 
 
-def test_a_port_that_somebody_listens_on_is_refused(leases):
+def test_a_port_in_use_is_refused(leases):
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
         with pytest.raises(ConfigError, match=f"port {port} is in use"):

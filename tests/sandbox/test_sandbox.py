@@ -149,6 +149,6 @@ def test_javas_tools_are_let_in_with_the_client_properties(sandbox, tmp_path):
     assert ran.stdout.split() == ["TransactionalId", "Coordinator", "ProducerId", "TransactionState"]
 
 
-def test_client_properties_of_nobody_are_a_usage_error(sandbox):
+def test_missing_client_properties_are_a_usage_error(sandbox):
     with pytest.raises(UsageError, match="no user 'nobody'"):
         sandbox.client_properties("nobody")

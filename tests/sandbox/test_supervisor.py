@@ -238,7 +238,7 @@ def test_a_start_that_fails_says_why_in_the_terminal(run):
 
 
 @pytest.mark.kafka
-def test_in_the_foreground_it_lives_until_it_is_interrupted_and_status_tells_of_a_killed_broker(run, tmp_path):
+def test_in_the_foreground_it_runs_until_it_is_interrupted_and_status_shows_a_killed_broker(run, tmp_path):
     command = [sys.executable, "-m", "eosctl", "sandbox", "up", "--foreground", "--workers", "0", "-o", "json"]
     command += ["--directory", str(tmp_path / "here")]
     with subprocess.Popen(command, stdout=subprocess.PIPE, bufsize=0) as running:

@@ -92,7 +92,7 @@ def healthy(path: str) -> Reply:
     return 200, json.dumps(ROOT if path == "/" else CONNECTORS).encode()
 
 
-def test_a_worker_tells_its_version_and_its_kafka_cluster() -> None:
+def test_a_worker_answers_its_version_and_its_kafka_cluster() -> None:
     with worker(healthy) as url:
         assert read_worker(url, 5) == WorkerFacts(url, "4.3.1", "C1")
 
@@ -383,7 +383,7 @@ def test_readers_that_share_facts_wait_once_in_a_session_for_a_worker_that_is_si
         assert live((hanging,), 5, kept).connector_configs() == {}
 
 
-def test_the_probe_tells_enabled_from_the_rest_on_each_worker() -> None:
+def test_the_probe_distinguishes_enabled_from_the_other_phases_on_each_worker() -> None:
     with serve(FakeWorker(connectors={"x": None}), FakeWorker(enabled=False)) as [a, b]:
         found = read_worker_evidence([a, b], 5)
     assert found[a] == WorkerEvidence(a, KafkaVersion(4, 3, 1), "K", True, frozenset({"x"}), {PLUGIN: ("4.3.1",)})

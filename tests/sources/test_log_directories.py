@@ -96,7 +96,7 @@ def test_a_damaged_batch_is_refused(segment: Path):
         offsets(segment)
 
 
-def test_a_directory_of_another_name_tells_no_partition(tmp_path: Path):
+def test_a_directory_of_another_name_is_no_partition(tmp_path: Path):
     assert partition_of_segment(tmp_path / "copy.log") in {None, TopicPartition(tmp_path.name.rpartition("-")[0], 0)}
 
 
@@ -196,7 +196,7 @@ def seen(partition: Path) -> tuple[list[int], list[tuple[int, int]], int]:
     return offsets_of(items), damages_of(items), segments.cut_bytes
 
 
-def test_segments_follow_each_other_whatever_the_size_of_a_chunk(partition: Path, monkeypatch: pytest.MonkeyPatch):
+def test_segments_follow_each_other_at_every_chunk_size(partition: Path, monkeypatch: pytest.MonkeyPatch):
     write(partition, {0: batches(0, 10), 10: batches(10, 30), 30: b""})
     for size in (1, 70, 250, 1 << 20):
         monkeypatch.setattr(log_directories, "CHUNK", size)
@@ -351,7 +351,7 @@ def test_a_log_that_is_truncated_meanwhile_is_damage(partition: Path):
     assert (offsets_of(items), damages_of(items)) == ([0, 2, 4], [(6, 10)])
 
 
-def test_transactions_are_known_by_their_markers_whatever_lies_between_them(partition: Path):
+def test_transactions_are_known_by_their_markers_regardless_of_records_between_them(partition: Path):
     aborted = batch(0, writer=TASK) + batch(2) + marker_batch(4, 1000, MarkerType.ABORT, TASK)
     committed = batch(5, writer=TASK) + marker_batch(7, 1000, MarkerType.COMMIT, TASK)
     write(partition, {0: aborted, 5: committed + batch(8, writer=TASK) + batch(10)})
@@ -361,7 +361,7 @@ def test_transactions_are_known_by_their_markers_whatever_lies_between_them(part
     assert [(each.batch.header.base_offset, each.aborted) for each in items] == [(0, True), (2, False), (5, False)]
 
 
-def test_what_a_broker_keeps_beside_the_segments_tells_where_the_log_starts_and_what_was_compacted(partition: Path):
+def test_a_broker_s_checkpoint_files_show_the_log_start_and_the_compacted_part(partition: Path):
     write(partition, {0: batches(0, 10), 10: batches(12, 20)})
     assert (survey(partition).log_start_offset, survey(partition).cleaned) == (0, False)
     directory = partition.parent

@@ -188,7 +188,7 @@ def test_findings_fail_an_application_where_that_is_asked_for(site: Site, yarn: 
 
 
 @pytest.mark.parametrize("waits", [True, False], ids=["spark-submit waits", "spark-submit is gone"])
-def test_a_killed_application_leaves_no_run_and_its_staging_directory_if_nobody_waits(
+def test_a_killed_application_leaves_no_run_and_leaves_its_staging_directory_if_no_spark_submit_waits(
     site: Site, yarn: Hadoop, tmp_path: Path, waits: bool
 ):
     ran = run_on_yarn(

@@ -90,7 +90,7 @@ def test_records_behind_an_offset_that_was_set_back_are_counted(orders):
 
 
 @pytest.mark.parametrize("selected", [(), ("orders",)], ids=["by topic", "by connector"])
-def test_without_its_output_topic_nobody_says_that_no_record_was_repeated(orders, selected):
+def test_without_its_output_topic_repeated_records_are_unknown(orders, selected):
     alter(orders, value_of(4))
     go_on(orders, range(5, 13))
     brokers = orders.brokers
@@ -163,7 +163,7 @@ def test_a_change_that_was_reverted_before_the_connector_continued_changes_nothi
     assert the_change(report).severity is Severity.INFO
 
 
-def test_a_jump_ahead_leaves_out_what_nobody_can_count(orders):
+def test_a_jump_ahead_leaves_out_records_that_cannot_be_counted(orders):
     alter(orders, value_of(20))
     go_on(orders, range(21, 23))
     report = audit(orders.brokers)

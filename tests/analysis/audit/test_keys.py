@@ -581,7 +581,7 @@ def test_a_producer_id_is_that_of_the_transactional_id_that_holds_it(transaction
     assert (7 in found.others) is other
 
 
-def test_who_wrote_a_connectors_offsets_is_its_own_where_nobody_is_shown_to_hold_the_id():
+def test_the_writer_of_offsets_is_the_connector_where_no_other_holder_of_the_id_is_shown():
     assert writers(plan({}), {"orders": (7,)}) == Writers({7: ("orders",)}, frozenset())
     assert writers(plan(UNREAD), {"orders": (7,)}) == Writers({7: ("orders",)}, frozenset())
     assert writers(plan({7: "elsewhere-orders-0"}), {"orders": (7,)}) == Writers({7: ("orders",)}, frozenset())

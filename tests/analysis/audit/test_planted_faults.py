@@ -134,7 +134,7 @@ def test_a_connector_reads_again_from_the_beginning_when_it_gets_its_own_offsets
     assert verdicts(report) == {"bills": HELD, "orders": BROKEN}
 
 
-def test_a_restarted_task_that_commits_the_same_offset_again_with_data_read_again_or_tells_no_position(planted):
+def test_a_restarted_task_commits_the_same_offset_again_because_it_read_data_again_or_has_no_position(planted):
     orders = planted.orders
     planted.brokers.tick(MINUTE)
     orders.start(1)
@@ -241,7 +241,7 @@ def test_a_snapshot_that_is_interrupted_and_begun_again_is_reported_and_kafka_ke
     assert verdicts(report) == {"bills": HELD, "orders": verdict}
 
 
-def test_a_lower_offset_without_data_by_a_stopped_connectors_own_id_was_altered_by_somebody(planted):
+def test_a_lower_offset_without_data_under_a_stopped_connector_s_own_id_was_altered(planted):
     orders, brokers = planted.orders, planted.brokers
     orders.configure(0)
     brokers.tick(MINUTE)
@@ -359,7 +359,7 @@ def test_two_leaders_at_once():
     assert verdicts(report) == {"orders": CANNOT_TELL}
 
 
-def test_a_connector_that_lacks_task_configs(planted):
+def test_a_connector_with_missing_task_configs(planted):
     cluster = planted.cluster
     offset = cluster.write_config(("task-bills-0", {"properties": {}}), ("commit-bills", {"tasks": 5}))
     cluster.write_config(("tasks-fencing-bills", {"task-count": 5}))
@@ -458,7 +458,7 @@ def test_what_is_open_is_reported_and_does_not_count(planted):
     assert (finding.name, finding.severity, finding.subject) == ("open-transaction", Severity.INFO, "orders-0")
 
 
-def test_without_offsets_topics_nothing_can_be_told(planted):
+def test_without_offsets_topics_no_answer_is_possible(planted):
     for name in [name for name, topic in planted.brokers.topics.items() if topic.role is TopicRole.OFFSETS]:
         del planted.brokers.topics[name]
         planted.brokers.logs = {at: log for at, log in planted.brokers.logs.items() if at.topic != name}

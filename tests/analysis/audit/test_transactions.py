@@ -97,7 +97,7 @@ def test_data_up_to_the_next_marker_is_one_part():
     ]
 
 
-def test_a_commit_with_a_higher_epoch_tells_transaction_version_2():
+def test_a_commit_with_a_higher_epoch_shows_transaction_version_2():
     assert raises_epochs(parts(data="d3@1 c4@2")) is True
     assert raises_epochs(parts(data="d3@1 c3@2")) is False
     assert raises_epochs(parts(data="d3@1 a4@2 d5@3")) is None
@@ -175,7 +175,7 @@ def test_data_is_judged_only_from_when_the_offsets_topics_are_whole(whole_since,
     assert kinds(parts(data="d3@1 c4@9"), inputs) == [(kind, "orders-0", 0)]
 
 
-def test_data_of_producers_and_topics_of_nobody_is_not_judged():
+def test_data_of_unowned_producers_and_topics_is_not_judged():
     assert kinds(parts(data="d3@1 c4@9"), BENCH._replace(owners=Owners({}, {}))) == []
 
 
@@ -355,7 +355,7 @@ def test_transactions_of_one_millisecond_are_two():
     assert len(join_parts(found, match_parts(found, decided("e0@0", "c0@10:o1", "c0@10:o1"), NOW))) == 2
 
 
-def test_what_was_decided_just_before_the_audit_may_still_lack_its_marker():
+def test_a_transaction_decided_just_before_the_audit_may_have_no_marker_yet():
     logged = decided("e0@0", "c0@10:o1", "C0@12", "c0@50:o1")
     [(part, transaction)] = match_parts(parts(data="d0@5 c0@11"), logged, 55).items()
     assert (part.first, transaction.decided_ms) == (0, 10)
@@ -425,7 +425,7 @@ def test_markers_of_different_clocks_are_unclear_without_the_log():
         ),
     ],
 )
-def test_the_log_tells_whether_data_and_offsets_are_of_one_transaction(texts, expected, joined):
+def test_the_log_shows_whether_data_and_offsets_are_of_one_transaction(texts, expected, joined):
     logged = {7: decided(*texts)}
     inputs = BENCH._replace(logged=logged, offsets_topics=frozenset({"offsets"}))
     found = parts(**APART)

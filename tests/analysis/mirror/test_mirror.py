@@ -552,7 +552,7 @@ def test_a_run_continues_at_the_end_of_the_last_and_reads_no_more_than_the_windo
     assert min(opened) >= 3 * (4000 - 2 * 100)
 
 
-def test_a_source_that_lacks_records_before_the_end_of_the_last_run_is_not_gone_on_with():
+def test_a_source_without_records_before_the_end_of_the_last_run_is_not_continued():
     kept = Aligner(Log(Source(500).blocks), copy(range(500)), None, 100)
     kept.align()
     compacted = Source(600, frozenset({480}))
@@ -644,7 +644,7 @@ def test_a_piece_is_equal_up_to_its_first_difference():
     assert (piece.run, piece.whole) == (EqualRun(0, 0, 3 * 599, 599, 600, 3 * 549 + 1), False)
 
 
-def test_cuts_are_found_though_the_copy_began_late_and_lacks_records():
+def test_cuts_are_found_though_the_copy_began_late_and_misses_records():
     source, copied = Source(6000), [*range(900, 2500), *range(2600, 5000)]
     with patch.multiple(blocks, NEAR=300, LOOKED_FOR=32):
         found = cut(Log(source.blocks), copy(copied), (18_000, len(copied)), 4)
