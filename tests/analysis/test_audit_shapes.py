@@ -75,7 +75,7 @@ class _Entry:
         self.offset, self.timestamp, self.key, self.value = offset, timestamp, key, value
 
 
-def test_what_connectors_write_is_plain():
+def test_keys_that_connectors_write_have_a_plain_shape():
     plain: list[dict[str, Any]] = [
         {"offset": 12},
         {"lsn": 27_000_000, "snapshot": "last", "txId": 7, "done": True},
@@ -97,7 +97,7 @@ def test_values_of_one_plain_shape_share_one_object():
 
 
 @given(VALUES)
-def test_what_is_remembered_of_shapes_does_not_change_which_are_plain(value: bytes):
+def test_remembered_shapes_do_not_change_which_shapes_are_plain(value: bytes):
     fresh, full = PlainShapes(), PlainShapes()
     full._known = dict.fromkeys((b"%d" % number for number in range(MOST_SHAPES)), None)
     expected = value.translate(ONES) if is_plain(value.translate(ONES)) else None

@@ -110,7 +110,7 @@ def test_behind_offsets_that_were_set_back_records_may_come_again():
     assert harms(delivered("a", "b", "c", "b", "b", "c", "d"), truth, again) == [(Harm.DOUBLED, "b")]
 
 
-def test_what_comes_again_comes_without_gaps():
+def test_repeated_records_have_no_gaps():
     again = Generation({(TOPIC, 0): 3}, frozenset({"b", "c"}))
     assert harms(delivered("a", "b", "c", "b", "d"), ordered("a", "b", "c", "d"), again) == [(Harm.LOST, "c")]
 

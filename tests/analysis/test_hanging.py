@@ -69,7 +69,7 @@ def test_a_producer_without_a_timestamp_is_as_old_as_can_be():
     assert find_candidates([replace(producer(), last_timestamp=None)], NOW, LIMIT)
 
 
-def test_what_is_open_and_no_candidate_is_young():
+def test_an_open_transaction_that_is_no_candidate_is_young():
     young, old, ended = producer(age_ms=LIMIT), producer(FOO1), producer(BAR0, start=None)
     assert find_young([young, old, ended], NOW, LIMIT) == (young,)
 
@@ -161,7 +161,7 @@ def test_a_transaction_that_ended_meanwhile_is_not_reported_and_one_still_open_a
     assert [each.transaction.topic_partition for each in still_open(verdicts, again)] == [BAR0]
 
 
-def test_what_is_under_way_stays_in_the_answer_though_it_ended_meanwhile():
+def test_a_transaction_in_progress_stays_in_the_answer_though_it_ended_meanwhile():
     verdicts = judge(join_open_transactions([producer()], {9: "id"}, {"id": described()}), NOW)
     assert still_open(verdicts, []) == verdicts
 
@@ -269,7 +269,7 @@ def test_a_created_id_has_no_old_producer_to_move_from() -> None:
     assert only(prove(fenced(before=None), {"a-0": description(NEW)}, {})).holds
 
 
-def test_what_was_not_fenced_is_not_proved() -> None:
+def test_an_id_that_was_not_fenced_is_not_proved() -> None:
     assert prove(FencingOutcome((result(FenceOutcome.FAILED, "X"),), 1.0), {}, {}) == ()
 
 

@@ -92,7 +92,7 @@ class TestConnectors:
     @pytest.mark.parametrize(
         ("version", "action"), [("3.4.1", "DELETE /connectors/x;"), ("3.5.0", "PUT /connectors/x/stop)")]
     )
-    def test_what_workers_cannot_stop_is_deleted_and_created_again(self, version, action):
+    def test_a_connector_that_workers_cannot_stop_is_deleted_and_created_again(self, version, action):
         log = Log().config("x").tasks("x", 0, 1).commit("x", 2).fencing("x", 4)
         finding = inspected(log, Reader(KafkaVersion.parse(version))).findings[0]
         assert action in finding.cure
@@ -333,7 +333,7 @@ def test_a_refused_override_is_named_and_left_out(policy) -> None:
     assert client(worker=worker, config={"producer.override.acks": "1"}, dedicated=True).get("acks") == "1"
 
 
-def test_what_a_mirror_sets_for_all_consumers_wins_over_what_it_sets_for_a_cluster() -> None:
+def test_a_mirror_s_setting_for_all_consumers_wins_over_its_setting_for_a_cluster() -> None:
     config = {
         "source.cluster.security.protocol": "SSL",
         "source.cluster.isolation.level": "read_committed",

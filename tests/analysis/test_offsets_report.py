@@ -176,7 +176,7 @@ def test_offsets_of_a_connector_that_is_gone_are_worth_knowing() -> None:
     assert (finding.severity, finding.subject, finding.counts) == (Severity.INFO, "c", False)
 
 
-def test_what_would_be_is_said_as_that_and_undoes_nothing_that_was_not_done() -> None:
+def test_a_what_if_answer_is_marked_and_rolls_back_only_done_steps() -> None:
     now = report(topic("global", [record(0, KEY, '{"p":1}')]), configs={"c": {}})
     shadow = SHADOWED_OFFSET.finding(
         "c", "1 source partition has an offset in the worker-global offsets topic and none here"

@@ -88,7 +88,7 @@ def test_every_question_has_a_name_of_its_own_and_both_meanings():
     assert [each.check.id for each in found if not all((*each.check.yes, *each.check.otherwise))] == []
 
 
-def test_what_was_not_answered_is_never_no():
+def test_a_missing_answer_is_never_no():
     nothing = answers(Observations(stopped="the broker went away"))
     assert {each.verdict for each in nothing.values()} == {UNKNOWN}
     assert nothing["lso-held"].seen == "not tried: the broker went away"
@@ -103,7 +103,7 @@ def test_what_was_not_answered_is_never_no():
     assert {each.cause for name, each in found.items() if name != "init-producer-id-time"} == {Cause.UNREACHABLE}
 
 
-def test_what_brokers_do_not_offer_is_no():
+def test_an_api_that_brokers_do_not_offer_is_no():
     missing = Skipped("the broker does not know ListTransactions", Cause.UNSUPPORTED)
     assert verdict("list-transactions", listed=missing) is NO
 
@@ -151,7 +151,7 @@ def test_an_undecodable_answer_is_different():
         ("marker-right-needed", {"marker": None, "rights": frozenset({Operation.DESCRIBE, Operation.ALTER})}, UNKNOWN),
     ],
 )
-def test_what_is_otherwise_is_said(name: str, seen: dict[str, object], expected: Verdict):
+def test_each_difference_from_kafka_has_its_verdict(name: str, seen: dict[str, object], expected: Verdict):
     assert verdict(name, **seen) is expected
 
 
@@ -165,7 +165,7 @@ def test_one_broker_without_an_api_is_enough():
     assert {each.is_there for each in probed_apis(half)} == {None}
 
 
-def test_what_only_newer_releases_have_does_not_fail():
+def test_features_of_newer_releases_do_not_fail():
     older = answers(replace(KAFKA, features={}, unadded=None))
     assert {name for name, each in older.items() if each.verdict is NO} == {
         "transaction-version",

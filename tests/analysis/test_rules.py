@@ -328,7 +328,7 @@ def test_every_rule_is_a_question() -> None:
     assert [rule.id for rule in RULES if not rule.question.endswith("?")] == []
 
 
-def test_what_a_rule_finds_is_reported_by_doctor_and_by_those_who_find_it_too() -> None:
+def test_a_rule_s_finding_is_reported_by_doctor_and_by_other_commands_that_find_it() -> None:
     [shadow] = [rule.kind for rule in RULES if rule.id == "EOS080"]
     assert commands_reporting(shadow) == ("doctor", "upgrade-check", "offsets show")
 
@@ -516,7 +516,7 @@ UNTOLD = [
 
 
 @pytest.mark.parametrize(("rule_id", "evidence", "reason"), UNTOLD)
-def test_what_a_rule_could_not_read_is_not_fine(rule_id: str, evidence: Evidence, reason: str) -> None:
+def test_an_unread_fact_of_a_rule_is_not_fine(rule_id: str, evidence: Evidence, reason: str) -> None:
     said = answer(rule_id, evidence)
     assert said.outcome == "cannot tell"
     assert reason in " ".join(said.cannot_tell)
@@ -560,7 +560,7 @@ def test_it_is_information_where_no_week_is_known():
     ],
     ids=["an interval as before", "started since", "another task runs", "paused", "no exactly-once"],
 )
-def test_what_is_no_sign_of_a_fault_is_not_found(evidence):
+def test_signs_of_a_healthy_task_are_not_reported(evidence):
     said = answer("EOS160", evidence)
     assert (said.findings, said.outcome) == ((), "fine")
 

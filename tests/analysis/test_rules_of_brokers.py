@@ -209,7 +209,7 @@ def test_share_groups_that_harm_nothing_are_fine(evidence: Evidence) -> None:
         (but(groups={"q": "share"}), "share group q: it was not read"),
     ],
 )
-def test_what_was_not_read_of_a_share_group_is_not_fine(evidence: Evidence, reason: str) -> None:
+def test_unread_facts_of_a_share_group_are_not_fine(evidence: Evidence, reason: str) -> None:
     said = answer("EOS120", evidence)
     assert (said.outcome, said.cannot_tell) == ("cannot tell", (reason,))
 
@@ -237,7 +237,7 @@ def test_tasks_of_the_old_protocol_are_restarted_one_by_one(state: TransactionSt
         pytest.param(but(workers={A: worker(A, "3.9.2", enabled=False), B: worker(B)}), id="without exactly-once"),
     ],
 )  # fmt: skip
-def test_what_has_no_old_producer_is_fine(evidence: Evidence) -> None:
+def test_a_log_without_old_producers_is_fine(evidence: Evidence) -> None:
     assert answer("EOS303", evidence).outcome == "fine"
 
 

@@ -350,7 +350,7 @@ def test_nothing_speaks_against_a_connector_that_may_run() -> None:
         ),
     ],
 )
-def test_what_no_worker_can_run_is_said_of_it(name: str, config: dict[str, str], reason: str) -> None:
+def test_a_plugin_that_no_worker_can_run_is_reported(name: str, config: dict[str, str], reason: str) -> None:
     [said] = reasons(name, **config)
     assert said.startswith(reason)
 
@@ -372,7 +372,7 @@ def test_the_config_topic_shows_it_beside_the_other_connectors() -> None:
     assert [each.id for each in connector_findings(healthy, True, NEWEST)] == []
 
 
-def test_what_others_make_of_a_setting_only_they_know() -> None:
+def test_settings_of_unknown_connector_classes_are_not_judged() -> None:
     for kind in ("org.example.JdbcSource", "io.debezium.connector.mysql.MySqlConnector", "MirrorSource"):
         odd = {"topic": "rows of %{table}", "topics": "[a b]", "topic.prefix": "a b"}
         assert list(why_impossible(known_connector({"connector.class": kind, **odd}, "the test", "c"))) == []

@@ -164,7 +164,7 @@ def test_a_deletion_a_tombstone_and_a_plain_row_are_known():
     ("key", "value"),
     [(b"\0\0\0\0\1\n", None), (b'{"id":5}', b"\0\0\0\0\1x"), (None, b"{}"), (None, envelope("t", None))],
 )
-def test_what_cannot_be_read_is_said_and_not_passed_over(key, value):
+def test_unreadable_parts_are_reported_and_not_skipped_silently(key, value):
     with pytest.raises(Unusable):
         read_record(ORDERS, key, value, DEFAULT)
 
@@ -259,7 +259,7 @@ def test_the_short_way_reads_each_record_as_the_long_one(number, row, before, so
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9), st.sets(st.integers(0, 9))), min_size=1), st.data())
 @settings(max_examples=30, deadline=None)
-def test_what_is_seen_by_all_points_is_seen_by_each(drawn, data):
+def test_a_transaction_visible_at_all_points_is_visible_at_each(drawn, data):
     base = data.draw(st.sampled_from([100, (1 << 32) - 5, (5 << 32) + 3]))
     points = [
         SourcePoint(1000 + low, 1010 + low, f"{base + first}:{base + first + 10}:"

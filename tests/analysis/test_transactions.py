@@ -233,7 +233,7 @@ def test_the_log_has_the_one_that_was_decided_before_and_complete_after_its_mark
         ([record(TransactionState.PREPARE_COMMIT, T, epoch=4)], "no longer has this transaction"),
     ],
 )
-def test_what_the_log_does_not_show_for_certain_is_not_taken_from_it(records, reason):
+def test_only_certain_facts_are_taken_from_the_log(records, reason):
     holder, found = logged_transaction(records, HELD, HERE, ending())
     assert holder == "id"
     assert isinstance(found, Skipped)
@@ -550,7 +550,7 @@ def test_the_coordinator_partition_is_java_s(transactional_id: str, hashed: int,
 
 
 @pytest.mark.parametrize("index", ["", "00", "1a", "+1", "9" * 11, "9" * 5_000])
-def test_what_no_task_can_have_has_no_stem(index: str) -> None:
+def test_an_id_that_no_task_can_have_has_no_stem(index: str) -> None:
     assert stem_and_task(f"g-c-{index}") is None
     assert stem_and_task("g-c-2147483647") == ("g-c", 2_147_483_647)
 
@@ -611,7 +611,7 @@ def test_a_transaction_is_longer_than_an_age_only_above_it(longer_than_ms, kept)
     assert [name for name, _ in found] == (["old", "none", "undescribed"] if kept is None else kept)
 
 
-def test_what_the_coordinator_described_is_newer_than_what_it_listed() -> None:
+def test_a_described_state_is_newer_than_a_listed_one() -> None:
     listing = TransactionListing(NAME, 7, State.EMPTY, 1)
     [newer] = list_with_owners([listing], {NAME: described(NAME, NOW)}, NAMES, Selection(), NOW)
     assert (newer.state, newer.producer_id, str(newer.ownership.owners[0].task)) == (State.ONGOING, 9, "orders-0")

@@ -117,7 +117,7 @@ BLOCKED = [
 
 
 @pytest.mark.parametrize(("change", "target", "rule"), BLOCKED)
-def test_what_would_break_stands_in_the_way(change, target, rule) -> None:
+def test_a_breaking_fault_blocks_the_next_phase(change, target, rule) -> None:
     check = check_upgrade(replace(PREPARED, **change), target)
     assert check.verdict is Verdict.NO
     assert rule in {each.id for each in check.blockers}
@@ -149,7 +149,7 @@ def test_acls_of_tasks_stand_in_the_way_of_enabled_alone() -> None:
     assert verdicts == {Phase.PREPARING: Verdict.YES, Phase.ENABLED: Verdict.NO}
 
 
-def test_what_matters_only_when_enabled_does_not_stand_in_the_way_of_preparing() -> None:
+def test_findings_that_matter_only_when_enabled_do_not_block_preparing() -> None:
     low = {0: BROKER | {"transaction.max.timeout.ms": "60000"}}
     check = check_upgrade(replace(PREPARED, brokers=low), Phase.PREPARING)
     assert check.verdict is Verdict.YES
@@ -166,7 +166,7 @@ def test_what_matters_only_when_enabled_does_not_stand_in_the_way_of_preparing()
         ({"workers": {**PREPARED.workers, URLS[0]: replace(worker(URLS[0]), enabled=Skipped("500"))}}, "500"),
     ],
 )
-def test_what_could_not_be_read_is_not_a_yes(change, words) -> None:
+def test_an_unread_fact_is_not_a_yes(change, words) -> None:
     check = check_upgrade(replace(PREPARED, **change), Phase.ENABLED)
     assert check.verdict is Verdict.CANNOT_TELL
     assert words in " ".join(check.unknown)

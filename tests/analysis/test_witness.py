@@ -84,7 +84,7 @@ def test_the_offsets_come_with_the_data_that_was_committed_with_them():
     )
 
 
-def test_what_the_other_topic_held_before_is_part_of_the_story_and_of_no_value():
+def test_earlier_offsets_of_the_other_topic_are_history_and_no_value():
     [found] = witness(kinds.OFFSET_NOT_TAKEN_OVER)
     assert "The other offsets topic held nothing before" in found.words
     assert found.broken.value == '{"p":4}'
@@ -106,7 +106,7 @@ def test_the_last_change_in_the_config_topic_before_it_is_named_and_no_later_one
     assert found.commands[-1] == "eosctl inspect-config --history --connector x --bootstrap-server <broker>"
 
 
-def test_what_breaks_no_verdict_has_no_witness():
+def test_a_finding_that_breaks_no_verdict_has_no_witness():
     assert witness(kinds.OFFSET_SET_BACK, severity=Severity.WARNING) == []
     assert list(audit_witnesses([kinds.OTHER_WRITER.finding("x", "another", {"places": [DATA]})], ())) == []
 

@@ -124,7 +124,7 @@ ODD_SNAPPY = {
 
 
 @pytest.mark.parametrize("name", ODD_SNAPPY)
-def test_what_snappy_says_of_itself_is_not_believed(name: str, monkeypatch):
+def test_the_length_in_a_snappy_header_is_not_trusted(name: str, monkeypatch):
     monkeypatch.setitem(bombs.PACK, Codec.SNAPPY, lambda _: ODD_SNAPPY[name])
     data = batch(Codec.SNAPPY, b"", 1)
     assert "connect-offsets-3@0: " in refused(data)
@@ -249,7 +249,7 @@ def test_records_with_odd_values_are_decoded_or_malformed(text: str):
 
 
 @pytest.mark.parametrize("depth", [201, 900, 100_000])
-def test_what_is_nested_deeply_is_malformed_and_says_so(depth: int):
+def test_deeply_nested_json_is_reported_as_malformed(depth: int):
     text = "[" * depth + "]" * depth
     key = decode_offsets_key(f'["c",{{"a":{text}}}]'.encode())
     assert isinstance(key, MalformedKey)

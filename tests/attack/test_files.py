@@ -277,7 +277,7 @@ def no_file(request, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(("name", "words"), [*((name, words) for name, words, _ in READ), *MORE_READ])
-def test_what_is_no_regular_file_is_refused_without_waiting(eosctl, no_file, name, words):
+def test_a_file_that_is_not_regular_is_refused_without_waiting(eosctl, no_file, name, words):
     path = no_file(name)
     if path.is_dir() and "diff" in words:  # of exports, which it compares
         return

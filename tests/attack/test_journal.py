@@ -84,7 +84,7 @@ def test_a_step_that_is_done_is_said_to_be_done_though_the_disk_is_full(journal:
     assert journal.stat().st_size == room_for(JournalEvent.BEGUN)
 
 
-def test_what_could_not_be_journaled_is_done_again_by_the_next_run(journal: Path):
+def test_a_step_that_could_not_be_journaled_is_repeated_by_the_next_run(journal: Path):
     with full_beyond(room_for(JournalEvent.BEGUN) + 7):
         applied(journal, STOP)
     outcome, error = applied(journal, STOP)
@@ -281,7 +281,7 @@ def test_a_plan_that_does_not_want_the_connector_stopped_is_refused(kind):
 
 
 @pytest.mark.parametrize(("plan", "place", "kind"), FORGED)
-def test_what_is_taken_out_is_checked_or_refused(plan, place, kind):
+def test_a_removed_precondition_is_checked_or_the_plan_is_refused(plan, place, kind):
     """Preconditions on the side that the step changes: only the planner has read the other side."""
     step, bare = plan.steps[place], without(plan, place, kind)
     lost = {*step.preconditions} - {*demanded_steps(bare)[place].preconditions}

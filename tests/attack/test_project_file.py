@@ -147,7 +147,7 @@ def test_a_file_refers_to_no_secret_wherever_the_reference_stands(eosctl, projec
     assert "client.id refers to a config provider" in ran.stderr
 
 
-def test_what_is_no_file_or_cannot_be_read_ends_with_no_bug(eosctl, project, monkeypatch):
+def test_a_missing_or_unreadable_file_does_not_end_with_70(eosctl, project, monkeypatch):
     (project / ".eosctl.yaml").unlink()
     assert eosctl("profile", "trust").exit_code == 2
     os.mkfifo(project / "pipe")

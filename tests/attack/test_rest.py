@@ -115,7 +115,7 @@ def test_the_limit_of_an_answer_is_reported_with_how_to_raise_it():
 
 
 @pytest.mark.parametrize("body", TEXTS, ids=lambda body: body[:12])
-def test_what_is_no_json_of_a_worker_is_undecodable(body):
+def test_an_answer_of_a_worker_that_is_no_json_is_undecodable(body):
     with pytest.raises(ValueError):  # noqa: PT011  # any text: the place is said by the caller
         decode_json(body)
     with (
@@ -164,7 +164,7 @@ def test_a_page_of_a_proxy_is_unreachable_and_the_next_worker_is_asked(status):
         assert access.ask_worker(lambda rest: rest.get("/connectors")) == ["orders"]
 
 
-def test_what_a_worker_says_is_masked_and_on_one_line():
+def test_the_message_of_a_worker_is_masked_and_on_one_line():
     body = b'{"message": "no\\npassword=geheim \\u001b[2J\\u202e jdbc:x://u:geheim@db' + b"x" * 5_000 + b'"}'
     with (
         hostile(lambda connection, _: connection.sendall(answer("400 Bad Request", body))) as url,

@@ -217,7 +217,7 @@ def test_a_word_on_the_way_that_is_lost_stops_nothing():
         said.result("done")
 
 
-def test_what_became_of_a_plan_is_not_hidden_by_a_lost_answer():
+def test_the_outcome_of_a_plan_is_shown_although_the_answer_cannot_be_written():
     class Failed(Result):
         @property
         def failure(self) -> PartlyApplied:

@@ -65,7 +65,7 @@ def test_no_verdict_is_wrong():
     assert judge(["c"], {"connectors": [], "findings": []}, Facts(FINE)).outcome is Outcome.WRONG
 
 
-def test_what_happened_may_be_said_of_another_name():
+def test_an_operation_may_be_reported_for_the_former_name():
     plain = finding("plain-offsets-write", 1)
     former = {"name": "former", "verdict": "broken", "evidence": ["plain-offsets-write"], "reasons": []}
     held = {"name": "c", "verdict": "held", "evidence": [], "reasons": []}

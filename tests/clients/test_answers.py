@@ -232,7 +232,7 @@ def test_an_answer_that_leaves_out_or_adds_or_repeats_a_name_is_damaged(make):
 
 
 @pytest.mark.parametrize(("make", "version"), SENT)
-def test_what_has_a_name_has_no_empty_one(make, version):
+def test_a_name_in_an_answer_is_not_empty(make, version):
     whole = answered(make, version)
     for _, field, path in places(whole, whole._struct, version):
         if field.name in {"transactional_id", "topic", "name", "topic_name"} and field.type_str == "string":

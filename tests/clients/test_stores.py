@@ -137,7 +137,7 @@ def bad_store(tmp_path, content, **settings):
         ),
     ],
 )
-def test_what_is_wrong_with_a_store_is_said(tmp_path, content, settings, kind, says):
+def test_an_unusable_store_is_reported_with_the_reason(tmp_path, content, settings, kind, says):
     with pytest.raises(
         kind, match=rf"^truststore {tmp_path}/bad \(ssl.truststore.location, -X\) cannot be used: .*{says}"
     ):

@@ -344,7 +344,7 @@ def test_a_wait_that_has_not_ended_says_why_and_for_how_long():
         Deadline(0.5, since=0.0).pause_or_raise(60, "the topic has no leader")
 
 
-def test_what_has_no_timeout_of_its_own_is_left_alone_at_the_end_and_else_gives_or_raises_its_own():
+def test_a_call_without_a_timeout_is_abandoned_at_the_deadline_and_otherwise_returns_or_raises():
     assert done_by(monotonic() + 60, lambda: 5) == 5
     with pytest.raises(KeyError, match="a"):
         done_by(monotonic() + 60, lambda: {}["a"])

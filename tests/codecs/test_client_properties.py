@@ -93,7 +93,7 @@ def test_login_modules_are_read_as_kafka_reads_them(text, modules):
         ('a.B required password="geheim;', "a closing quote"),
     ],
 )
-def test_what_is_no_jaas_configuration_is_said_without_the_password(text, says):
+def test_a_malformed_jaas_configuration_is_reported_without_the_password(text, says):
     with pytest.raises(ConfigError, match=says) as caught:
         decode_jaas(text)
     assert "geheim" not in str(caught.value)
@@ -199,7 +199,7 @@ def test_declared_providers_are_called_by_their_own_name():
     assert resolve_references(properties, told, origin="file")["a"] == "<EnvVarConfigProvider  NAME>"
 
 
-def test_what_a_provider_gives_is_not_resolved_again():
+def test_a_value_of_a_config_provider_is_not_resolved_again():
     assert resolve_references({"a": "${env:A}"}, lambda *_: "${env:B}", origin="file") == {"a": "${env:B}"}
 
 
@@ -224,7 +224,7 @@ def test_files_environment_and_directories_are_looked_up(tmp_path, monkeypatch):
         ("${v:a:b}", "config provider x.Vault is not known here"),
     ],
 )
-def test_what_cannot_be_looked_up_is_said(value, says):
+def test_a_name_that_cannot_be_looked_up_is_reported(value, says):
     given = {"config.providers": "v", "config.providers.v.class": "x.Vault", "a": value}
     with pytest.raises(ConfigError, match=says):
         resolve_references(given, look_up, origin="f")

@@ -97,7 +97,7 @@ def test_each_kind_is_known_by_its_key(key, value, expected):
         (None, "{", RecordKind.INVALID_KEY, Disposition.UNREADABLE),
     ],
 )
-def test_what_a_worker_cannot_use_says_what_the_worker_does(key, value, kind, disposition):
+def test_a_finding_about_an_unusable_setting_says_how_the_worker_behaves(key, value, kind, disposition):
     record = decoded(key, value)
     assert isinstance(record, MalformedRecord)
     assert (record.kind, record.disposition, record.key) == (kind, disposition, key)
@@ -178,7 +178,7 @@ def test_during_a_rebalance_nothing_is_reported() -> None:
 
 
 @pytest.mark.parametrize("data", [b"\0", b"\0\1\0\5abc", b"\0\1\0\1\xff"])
-def test_what_is_cut_or_no_text_is_undecodable(data: bytes) -> None:
+def test_truncated_bytes_and_binary_are_undecodable(data: bytes) -> None:
     with pytest.raises(Undecodable):
         decode_member_url(data)
 

@@ -313,7 +313,7 @@ def test_a_key_that_is_added_stands_behind_the_others_in_their_indentation():
     assert remove_value(edited, HERE, PATH) == CONNECTOR
 
 
-def test_what_is_not_there_is_removed_by_leaving_the_text_as_it_is():
+def test_removing_a_missing_value_leaves_the_text_unchanged():
     assert remove_value(CONNECTOR, HERE, PATH) == CONNECTOR
 
 

@@ -51,7 +51,7 @@ from eosctl.model.versions import KafkaVersion
         (b'{"\\uD83D":["\\uDC00"]}', {"?": ["?"]}),
     ],
 )
-def test_what_jackson_accepts_is_read(data, value):
+def test_json_that_jackson_accepts_is_read(data, value):
     assert read_json(data) == value
 
 
@@ -71,7 +71,7 @@ def test_what_jackson_accepts_is_read(data, value):
         b'{"a":' + b"1" * 1001 + b"}",
     ],
 )
-def test_what_jackson_refuses_is_not_json(data):
+def test_text_that_jackson_refuses_is_not_json(data):
     with pytest.raises(NotJson):
         read_json(data)
 
@@ -205,7 +205,7 @@ def test_a_mapping_with_a_member_named_skipped_is_no_skipped() -> None:
         (["by_place", 0, 1], 1, "by_place[0] is a whole number, not a boolean"),
     ],
 )
-def test_what_is_not_of_its_type_is_named_by_its_path(path: list[Any], value: object, told: str) -> None:
+def test_a_field_of_the_wrong_type_is_named_by_its_path(path: list[Any], value: object, told: str) -> None:
     encoded = target = json.loads(json.dumps(BRANCH.encode(GOOD)))
     for each in path[:-1]:
         target = target[each]

@@ -59,7 +59,7 @@ def test_a_null_source_partition_is_a_key() -> None:
         (b"\xff\xfe\x00", "the key is not JSON"),
     ],
 )
-def test_what_a_worker_ignores_is_a_malformed_key_with_the_reason(raw: bytes | None, reason: str) -> None:
+def test_a_key_that_workers_ignore_is_malformed_with_the_reason(raw: bytes | None, reason: str) -> None:
     key = decode_offsets_key(raw)
     assert isinstance(key, MalformedKey)
     assert key.raw == raw
@@ -158,7 +158,7 @@ def test_a_renamed_key_is_of_the_new_connector(old: str, new: str, partition: di
 
 
 @pytest.mark.parametrize("raw", [b"not a key", '["c",{}]'.encode("utf-16")])
-def test_what_is_no_utf_8_key_cannot_be_renamed(raw: bytes) -> None:
+def test_a_key_that_is_not_utf_8_cannot_be_renamed(raw: bytes) -> None:
     with pytest.raises(Undecodable, match="a key cannot be renamed"):
         rename_key(raw, "new")
 
@@ -203,7 +203,7 @@ def test_key_and_value_are_read():
     ("key", "value"),
     [(None, VALUE), (KEY[:-1], VALUE), (KEY, VALUE[:9]), (b"\xff\xff", VALUE), (KEY, b"\0\1" + VALUE[2:])],
 )
-def test_what_is_no_checkpoint_is_refused(key: bytes | None, value: bytes):
+def test_a_malformed_checkpoint_is_refused(key: bytes | None, value: bytes):
     with pytest.raises(Undecodable):
         decode_checkpoint(key, value)
 
@@ -223,7 +223,7 @@ def test_the_body_is_what_the_rest_interface_answers() -> None:
 
 @settings(max_examples=30)
 @given(OFFSETS)
-def test_what_is_written_is_read_back(offsets: list[ConnectorOffset]) -> None:
+def test_a_document_is_read_back_as_it_was_written(offsets: list[ConnectorOffset]) -> None:
     assert decode_kip875(encode_kip875(offsets), "f") == tuple(offsets)
 
 

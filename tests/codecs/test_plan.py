@@ -120,7 +120,7 @@ def test_an_edited_plan_is_refused(old: str, new: str):
         (lambda plan: plan["plan"].update(as_of="now"), r"plan\.as_of is text, not a whole number"),
     ],
 )
-def test_what_is_wrong_is_named_by_its_place(change, told: str):
+def test_an_error_in_a_plan_is_named_by_its_place(change, told: str):
     plan = json.loads(encode_plan(PLAN))
     change(plan)
     with pytest.raises(Undecodable, match=told):
@@ -175,7 +175,7 @@ def test_a_journal_of_another_version_is_refused(version: int):
         ('{"step": 1, "event": "begun"}\n', "line 2 of the journal lacks 'detail'"),
     ],
 )
-def test_what_is_wrong_in_a_journal_is_named_by_its_line(line: str, told: str):
+def test_an_error_in_a_journal_is_named_by_its_line(line: str, told: str):
     digest = plan_digest(PLAN)
     with pytest.raises(Undecodable, match=told):
         decode_journal([encode_journal_head(digest), line], digest)

@@ -95,7 +95,7 @@ def test_the_same_key_in_two_forms(key, header):
         (b"[[[[[", HEADER),
     ],
 )
-def test_what_cannot_be_compared_is_nothing(key, header):
+def test_keys_that_cannot_be_compared_are_none(key, header):
     assert read_keys(key, header) is None
 
 

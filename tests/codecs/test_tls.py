@@ -157,7 +157,7 @@ def test_versions_are_those_that_protocols_and_suites_leave(texts, versions):
         (("protocol=QUIC",), r"^ssl\.protocol from -X names 'QUIC'"),
     ],
 )
-def test_what_leaves_nothing_or_is_unheard_of_is_refused(texts, says):
+def test_limits_that_leave_no_suite_or_are_unknown_are_refused(texts, says):
     for made in (decode_tls_limits, ssl_context, configuration):
         with pytest.raises(ConfigError, match=says):
             made(properties_of(*texts))
@@ -209,5 +209,5 @@ def test_librdkafka_is_reported_suites(texts, suites):
         ),
     ],
 )
-def test_what_is_offered_nevertheless_is_said(texts, said):
+def test_limits_that_cannot_be_enforced_are_reported(texts, said):
     assert list(unenforced_limits(decode_tls_limits(properties_of(*texts)))) == said

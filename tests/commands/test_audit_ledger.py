@@ -117,7 +117,7 @@ def test_options_of_the_group_are_handed_on_to_its_commands(eosctl, store: str):
     assert eosctl("audit", "-o", "plain", "--store", store, "history", "--job", "nightly").stdout == direct.stdout
 
 
-def test_what_looks_into_a_ledger_needs_one(eosctl):
+def test_status_and_history_need_a_ledger(eosctl):
     for command in ("status", "history"):
         ran = eosctl("audit", command)
         assert (ran.exit_code, ran.stderr) == (

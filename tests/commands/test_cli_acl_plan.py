@@ -189,7 +189,7 @@ def test_flows_of_mirrormaker_into_two_clusters_are_both_planned(eosctl, tmp_pat
     assert "User:ANONYMOUS Write Topic A.orders" not in bindings(ran.stdout)
 
 
-def test_what_is_optional_and_iam_cannot_say_is_left_out_in_words(eosctl, files):
+def test_an_optional_binding_that_iam_cannot_express_is_omitted_with_a_note(eosctl, files):
     tool = ["--principal", "eosctl=User:tool", "--broker-version", "3.6"]
     ran = eosctl("acl-plan", *files(), *tool, "--emit", "msk")
     assert ran.exit_code == 0, ran.stderr

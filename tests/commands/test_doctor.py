@@ -85,7 +85,7 @@ def test_prometheus_gets_a_series_for_every_rule(eosctl, tmp_path):
         (("--connect-url", "http://127.0.0.1:9", "--snapshot", "/nowhere"), 2, "nowhere"),
     ],
 )
-def test_what_cannot_be_read_at_all_is_an_error(eosctl, args, code, words):
+def test_an_unreadable_cluster_is_an_error(eosctl, args, code, words):
     ran = eosctl("doctor", *args, "--timeout", 2)
     assert ran.exit_code == code
     assert words in ran.stderr
@@ -99,7 +99,7 @@ def test_what_cannot_be_read_at_all_is_an_error(eosctl, args, code, words):
         ((200, b"{}"), 7, "does not answer as a Connect worker"),
     ],
 )
-def test_what_is_no_worker_is_said_to_be_none(eosctl, reply, code, words):
+def test_a_service_that_is_no_worker_is_reported_as_none(eosctl, reply, code, words):
     class Odd(FakeWorker):
         def reply(self, method, path, body):
             return reply
@@ -236,7 +236,7 @@ def test_help_shows_the_option_alone(eosctl: Eosctl) -> None:
     assert "--connector NAME" in shown
 
 
-def test_what_a_file_of_records_cannot_say_is_unread(records: Path, eosctl: Eosctl) -> None:
+def test_facts_that_a_file_of_records_cannot_hold_are_unread(records: Path, eosctl: Eosctl) -> None:
     unread = {
         each["what"]: each["reason"]
         for each in data(eosctl(*f"inspect-config --records {records} -o json".split()))["unread"]

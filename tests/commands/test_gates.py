@@ -41,7 +41,7 @@ def test_the_files_say_what_the_answer_says_and_change_neither_it_nor_the_exit_c
     assert run["automationDetails"]["id"] == "eosctl doctor/"
 
 
-def test_what_is_found_of_a_worker_is_at_its_own_file(gated, tmp_path):
+def test_a_finding_about_a_worker_points_to_its_own_file(gated, tmp_path):
     with serve(FakeWorker(), FakeWorker(enabled=False)) as urls:
         files = [tmp_path / f"{name}.properties" for name in "ab"]
         for url, file in zip(urls, files, strict=True):

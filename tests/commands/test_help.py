@@ -112,7 +112,7 @@ def test_values_and_bounds_are_in_words():
         ("Missing option '--to'. Choose from:\n\ta,\n\tb", "Missing option '--to'. Choose from a, b"),
     ],
 )
-def test_what_typer_says_is_put_in_words(typers, ours):
+def test_messages_of_typer_are_reworded(typers, ours):
     assert in_words(typers) == ours
 
 
@@ -216,7 +216,7 @@ def test_each_command_stands_on_a_line_of_its_own_however_narrow_the_terminal_is
     ]
 
 
-def test_what_is_like_nothing_is_said_to_be_unknown(eosctl):
+def test_a_text_like_no_entry_is_reported_as_unknown(eosctl):
     ran = eosctl("explain", "xyzzy 12")
     assert ran.exit_code == 1
     assert " ".join(ran.stdout.split()) == "No entry matches: xyzzy 12. `eosctl explain --list` lists all entries."

@@ -114,7 +114,7 @@ def test_each_printed_command_runs_as_printed() -> None:
     assert {place: what for place, what in wrong.items() if what is not None} == {}
 
 
-def test_what_a_fix_or_an_explanation_announces_follows() -> None:
+def test_a_colon_of_a_fix_or_an_explanation_has_text_behind_it() -> None:
     said = {kind.id: (kind.title, kind.cause, kind.fix) for kind in KINDS}
     said |= {each.id: (each.title, each.cause, *each.commands) for each in ERROR_PATTERNS}
     cut = re.compile(r":\s*([.;]|$)")

@@ -75,7 +75,7 @@ def test_the_principals_of_three_clients_follow_from_the_resources(eosctl, tmp_p
     assert {each["principal"] for each in bindings} == {"User:worker", "User:bills", "User:fencing"}
 
 
-def test_what_the_operator_does_not_allow_in_a_config_does_not_count(eosctl, tmp_path: Path):
+def test_settings_that_the_operator_does_not_allow_do_not_count(eosctl, tmp_path: Path):
     options = PLAIN.as_resources(tmp_path)
     before = plan(eosctl, options)
     file = tmp_path / "connect.yaml"
@@ -154,7 +154,7 @@ def test_a_connector_of_another_kafka_connect_is_refused(eosctl, tmp_path: Path)
         ("  replicas: 1", "  authentication: {type: plain, username: u}", "authentication has no passwordSecret"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_read_is_refused_by_name(refused, old: str, new: str, said: str):
+def test_an_unreadable_file_is_refused_by_name(refused, old: str, new: str, said: str):
     assert said in refused(PLAIN.worker_yaml.replace(old, new))
 
 

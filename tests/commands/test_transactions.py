@@ -254,7 +254,7 @@ def test_a_record_of_each_fate_is_traced_to_both_ends_of_its_transaction(trace: 
     assert trace(log, "orders-0@10")["record"]["visible"] is False
 
 
-def test_what_was_written_outside_a_transaction_is_said_to_be(trace: Trace):
+def test_a_non_transactional_record_is_reported_as_such(trace: Trace):
     log = [data(0, 0, PLAIN), data(2, 0, Writer(9, 0))]
     plain, idempotent = trace(log, "orders-0@0"), trace(log, "orders-0@3")
     assert (plain["record"]["transactional"], plain["record"]["producer_id"]) == (False, None)
@@ -299,7 +299,7 @@ def test_beyond_the_limit_and_before_the_log_start_the_first_offset_is_not_claim
     assert "no marker within 100 offsets" in opened["record"]["state"]["skipped"]
 
 
-def test_what_was_committed_with_it_is_shown_from_the_other_partitions(trace: Trace):
+def test_records_of_the_same_transaction_are_shown_from_other_partitions(trace: Trace):
     source = data_batch(0, [Written(0, NOW, b'["c",{"file":"a"}]', b'{"position":7}')], TASK)
     group = data_batch(0, [Written(0, NOW, GROUP_KEY, GROUP_VALUE)], TASK)
     later = NOW + 60_000
@@ -438,7 +438,7 @@ def test_a_damaged_file_beside_segments_is_refused_with_its_place(
 @pytest.mark.parametrize(
     "words", [["orders"], ["orders:x@1"], ["orders-x@1"], ["orders@1"], ["orders-0@1", "--key", "k"], ["a:0:1"]]
 )
-def test_what_names_no_record_is_an_error_of_usage(eosctl: Callable[..., Ran], tmp_path: Path, words: list[str]):
+def test_arguments_that_name_no_record_are_a_usage_error(eosctl: Callable[..., Ran], tmp_path: Path, words: list[str]):
     assert eosctl("transactions", "trace", *words, "--log-dir", tmp_path).exit_code == 2
 
 

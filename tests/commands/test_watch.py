@@ -40,7 +40,7 @@ def test_one_cycle_of_a_cluster_that_does_not_answer_is_incomplete_and_shows_no_
         (("-b", NOBODY, "--command-config", "/nowhere/x"), "/nowhere/x"),
     ],
 )
-def test_what_could_never_work_is_refused_at_the_start(eosctl, args, words):
+def test_options_that_could_never_work_are_refused_at_the_start(eosctl, args, words):
     ran = eosctl("watch", *args)
     assert (ran.exit_code, words in ran.stderr) == (2, True), ran.stderr
 
@@ -141,7 +141,7 @@ def test_profiles_that_cannot_be_watched_are_refused(eosctl, tmp_path, monkeypat
     assert (ran.exit_code, words in ran.stderr) == (2, True), ran.stderr
 
 
-def test_what_is_to_run_elsewhere_names_its_profiles(eosctl):
+def test_emitted_units_require_the_names_of_profiles(eosctl):
     assert eosctl("watch", "--emit", "prometheus-rules").stdout.startswith("groups:\n")
     ran = eosctl("watch", "--emit", "systemd")
     assert (ran.exit_code, "--emit systemd needs the profiles to watch" in ran.stderr) == (2, True)

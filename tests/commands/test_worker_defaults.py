@@ -45,7 +45,7 @@ def test_a_worker_s_file_names_group_and_topics(eosctl, home):
     }
 
 
-def test_what_is_typed_or_set_wins_over_the_file(eosctl, home, monkeypatch):
+def test_options_and_variables_win_over_the_file(eosctl, home, monkeypatch):
     monkeypatch.setenv("EOSCTL_WORKER_OFFSETS_TOPIC", "set")
     monkeypatch.setenv("EOSCTL_WORKER_CONFIG", str(home / "w1.properties"))
     places = seen(eosctl, "places", "--group-id", "typed", "--config-topic", "connect-configs")

@@ -134,7 +134,7 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("reason", CHANGES)
-def test_what_changed_under_the_last_run_leads_to_a_comparison_of_everything_that_says_why(reason: str):
+def test_changes_below_the_last_run_lead_to_a_full_comparison_with_its_reason(reason: str):
     sides, job = opened(log(list(range(3000)), 20), log(list(range(3000)), 25))
     earlier = kept(compare_pair(sides, until(job, 2000, 2000)))
     changed, now = CHANGES[reason](sides, job)
@@ -158,14 +158,14 @@ def test_other_records_where_the_last_run_ended_lead_to_a_comparison_of_everythi
 
 
 @pytest.mark.parametrize("starts", [(1500, 1800), (1970, 2000), (2000, 0), (2000, 2000)])
-def test_what_was_deleted_after_it_had_been_compared_is_gone_on_with(starts: tuple[int, int]):
+def test_the_comparison_continues_after_compared_records_were_deleted(starts: tuple[int, int]):
     sides, job = opened(log(list(range(3000)), 20), log(list(range(3000)), 25))
     earlier = kept(compare_pair(sides, until(job, 2000, 2000)))
     found = compare_pair(sides, begun(job, *starts)._replace(earlier=earlier))
     assert (found.again, found.alignment.first, found.alignment.matched) == (None, (0, 0), 3000)
 
 
-def test_what_is_missing_and_was_deleted_since_is_a_gap_and_what_repeats_it_is_unknown():
+def test_missing_records_that_were_deleted_since_are_a_gap_and_their_repetitions_are_unknown():
     copied = [*range(900), *range(910, 3000), *range(905, 915)]
     sides, job = opened(log(list(range(3000)), 20), log(copied, 25))
     sides = sides._replace(window=1000)

@@ -165,7 +165,7 @@ def test_a_table_that_was_ended_is_not_compared_again(kept: TableComparison):
     assert kept.ended(replace(ORDERS, topic="elsewhere")) is None
 
 
-def test_what_was_deleted_between_two_steps_is_noted(kept: TableComparison):
+def test_records_deleted_between_two_steps_are_noted(kept: TableComparison):
     assert kept.begin_at(0, 5) == 5
     fold(kept, Change(1, "a"))
     assert (kept.begin_at(0, 0), kept.gap()) == (1, None)

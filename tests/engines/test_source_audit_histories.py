@@ -185,7 +185,7 @@ def expected(database: Database, reader: Reader, topic: list[list[Write]]) -> It
 
 @given(STEPS, STEPS, FAULTS)
 @settings(max_examples=300, deadline=None)
-def test_what_differs_at_each_row_s_snapshot_is_found_and_nothing_else(first, second, faults):
+def test_only_differences_at_each_row_s_snapshot_are_found(first, second, faults):
     database = Database()
     with TableComparison(":memory:", "db", Handling()) as kept:
         kept.begin(ORDERS, None, is_compacted=False)

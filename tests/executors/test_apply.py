@@ -84,7 +84,7 @@ def test_each_step_is_held_against_the_cluster_as_it_is_then(journal: Journal) -
     assert journal.begun == frozenset()
 
 
-def test_what_changes_during_a_step_is_seen_by_the_recheck_within_it(journal: Journal) -> None:
+def test_a_change_during_a_step_is_seen_by_its_recheck(journal: Journal) -> None:
     """A performer asks again with its transaction open: offsets that a task wrote meanwhile are not written over."""
     cluster = Cluster(AT_REST, AT_REST, STARTED)
     outcome, error = applied(TWO_STEPS, journal, cluster)
@@ -115,7 +115,7 @@ def test_offsets_that_changed_since_they_were_planned_are_not_written(journal: J
     assert cluster.done == []
 
 
-def test_what_an_earlier_run_changed_makes_a_refusal_a_plan_that_is_partly_applied(tmp_path: Path) -> None:
+def test_a_refusal_after_changes_of_an_earlier_run_is_partly_applied(tmp_path: Path) -> None:
     """A refusal says that nothing was changed: that would be wrong."""
     stop, resume = StopConnector(S, "orders"), ResumeConnector(S, "orders", "offsets")
     plan = plan_of(PlannedStep(stop), PlannedStep(resume, (ClusterIs(S, "k"),)))

@@ -311,7 +311,7 @@ def test_a_run_that_is_killed_is_finished_by_the_next_and_the_connector_runs_onl
 
 
 @pytest.mark.parametrize("point", [*POINTS, "never"])
-def test_what_was_done_until_then_is_rolled_back(point: str, tmp_path: Path):
+def test_the_completed_steps_are_rolled_back(point: str, tmp_path: Path):
     connect, made = Connect(), plan()
     if point == "never":
         assert apply(connect, made, tmp_path / "journal") is None

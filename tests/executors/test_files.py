@@ -36,7 +36,7 @@ def test_a_file_is_written_for_its_owner_only(tmp_path):
     assert stat.S_IMODE((tmp_path / "page.html").stat().st_mode) == 0o600
 
 
-def test_what_was_there_stays_when_writing_fails(tmp_path):
+def test_the_old_file_stays_when_writing_fails(tmp_path):
     path = tmp_path / "page.html"
     path.write_text("before")
     with pytest.raises(TypeError, match="bytes-like"):

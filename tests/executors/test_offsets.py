@@ -163,7 +163,7 @@ def test_an_interrupted_transaction_is_aborted_and_says_that_no_offset_was_chang
 
 
 @pytest.mark.parametrize("place", ["commit", "decided?"])
-def test_what_is_interrupted_behind_its_commit_is_committed_and_not_aborted(write, place: str) -> None:
+def test_a_write_that_is_interrupted_after_its_commit_is_committed_and_not_aborted(write, place: str) -> None:
     topic = Topic(BEFORE)
     topic.interrupted_at = place
     with pytest.raises(Interrupted, match="interrupted; the transaction was committed before"):

@@ -144,7 +144,7 @@ def test_a_leader_that_moved_or_cannot_write_yet_is_asked_again(monkeypatch, cod
     assert sent.count(MARKER) == 2
 
 
-def test_what_may_not_be_read_is_named(monkeypatch) -> None:
+def test_an_unauthorized_read_is_named(monkeypatch) -> None:
     with pytest.raises(NotAuthorized, match="Read"):
         aborted(monkeypatch, DescribeProducers=[opened(code=29)])
     with pytest.raises(NotAuthorized, match="Describe"):

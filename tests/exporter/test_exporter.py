@@ -74,7 +74,7 @@ def test_nothing_is_ready_before_the_first_cycle_and_the_process_is_healthy():
 
 
 @pytest.mark.parametrize(("lifetime_s", "shown"), [(60, {"eosctl_test_other": 3}), (0, {"eosctl_unread_facts": 1})])
-def test_what_is_too_old_is_no_longer_shown(lifetime_s, shown):
+def test_samples_that_are_too_old_are_no_longer_shown(lifetime_s, shown):
     pages = Pages()
     pages.publish(observation("", Sample(OTHER, (), 3)), lifetime_s)
     assert {name: value for (name, _), value in parsed(pages.page("/metrics")).items()} == shown

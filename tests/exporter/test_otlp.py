@@ -86,7 +86,7 @@ def test_a_collector_gets_the_values_that_metrics_shows():
     assert (other.name, collector.resource()["service.name"]) == ("eosctl_test_other", "eosctl-watch")
 
 
-def test_what_is_too_old_is_not_pushed_either():
+def test_samples_that_are_too_old_are_not_pushed_either():
     with collecting() as collector:
         assert OtlpPush(collector.url, TABLE).push(board(0.0, east=(Sample(OTHER, (), 3),)).latest()) is None
         assert collector.series() == {"eosctl_unread_facts": {(("profile", "east"),): 1}}
@@ -176,7 +176,7 @@ def test_a_name_that_is_looked_up_for_ever_makes_a_push_late_and_is_not_looked_u
 
 
 @pytest.mark.parametrize("status", ["101 Switching Protocols", "503 Busy\r\nRetry-After: 999999", "429 Slower"])
-def test_what_is_no_2xx_is_no_success_and_names_its_status(monkeypatch, status):
+def test_a_status_other_than_2xx_is_no_success_and_is_named(monkeypatch, status):
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "0.5")
     head = f"HTTP/1.1 {status}\r\nContent-Length: 0\r\n\r\n"
     why, seconds = pushed_to(lambda connection, _: connection.sendall(head.encode()))
@@ -246,7 +246,7 @@ def test_a_url_is_that_of_a_collector_or_of_its_metrics(url, endpoint):
 
 
 @pytest.mark.parametrize("url", ["c:4318", "grpc://c:4317", "http://", "", "http://[c", "http://c:port", "http://c:0"])
-def test_what_is_no_url_is_a_usage_error(url):
+def test_a_malformed_url_is_a_usage_error(url):
     with pytest.raises(UsageError, match="is no URL"):
         endpoint_of(url)
 

@@ -183,7 +183,7 @@ def test_a_port_that_is_taken_is_an_error_with_the_way_out():
 
 
 @pytest.mark.parametrize("listen", ["9464", "127.0.0.1", ":9464", "127.0.0.1:99999", "127.0.0.1:http", "127.0.0.1:²"])
-def test_what_is_no_address_is_a_usage_error(listen):
+def test_a_malformed_address_is_a_usage_error(listen):
     with pytest.raises(UsageError, match="is no address"):
         address_of(listen, allow_remote=True)
 

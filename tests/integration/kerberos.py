@@ -101,7 +101,7 @@ def test_the_tickets_of_kinit_log_in(kerberos, broker, keytab, tmp_path):
         assert len(wire.brokers()) == 1
 
 
-def test_what_does_not_do_is_one_clear_line(kerberos, broker, keytab, tmp_path):
+def test_a_refused_kerberos_setting_is_one_clear_line(kerberos, broker, keytab, tmp_path):
     def refused(options, kind):
         with (
             pytest.raises(kind) as caught,

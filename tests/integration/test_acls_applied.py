@@ -172,7 +172,7 @@ def test_an_authorizer_that_is_off_is_said_plainly(eosctl, make_sandbox, kafka_v
 
 
 @pytest.mark.matrix
-def test_what_belongs_to_another_cluster_is_said_to_be_unchecked(eosctl, acls, broker, arguments, tmp_path):
+def test_bindings_of_another_cluster_are_reported_as_unchecked(eosctl, acls, broker, arguments, tmp_path):
     elsewhere = tmp_path / "elsewhere.json"
     config = {"name": "far", "connector.class": "FileStreamSource", "topic": "applied-out"}
     elsewhere.write_text(json.dumps(config | {"producer.override.bootstrap.servers": "far:9092"}))
@@ -279,7 +279,7 @@ def test_internal_topics_that_exist_need_not_be_created(eosctl, connect_sandbox,
     assert not created & {"connect-configs", "connect-offsets", "connect-status"}
 
 
-def test_what_brokers_keep_to_themselves_is_reported_where_something_is_missing(
+def test_settings_that_brokers_do_not_show_are_reported_where_a_binding_is_missing(
     eosctl, connect_sandbox, connector, worker_file
 ):
     args = ["-b", connect_sandbox.bootstrap_servers, "--worker-config", worker_file, "--connector", connector]

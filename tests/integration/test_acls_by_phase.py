@@ -60,7 +60,7 @@ def demanded(eosctl: Callable, site: Site, *more: str) -> set[str]:
 
 
 @pytest.mark.parametrize("phase", [SourceSupport.ENABLED, *BEFORE])
-def test_what_is_planned_for_the_phase_in_force_runs_and_doctor_demands_no_more(
+def test_the_bindings_planned_for_the_present_phase_suffice_and_doctor_demands_no_more(
     eosctl, acl_sites: Sites, acl_root: Wire, phase: SourceSupport, tmp_path: Path
 ):
     site = dataclasses.replace(acl_sites.make(phase), patience_s=PATIENT_S)

@@ -77,7 +77,7 @@ def moving(two_clusters: tuple[Sandbox, Sandbox], fresh_name: FreshName) -> Iter
     ],
     ids=lambda words: "-".join(words[:2]),
 )
-def test_what_was_read_of_two_clusters_is_no_answer(moving: Moving, words: tuple[str, ...]):
+def test_facts_of_two_clusters_are_no_answer(moving: Moving, words: tuple[str, ...]):
     """Moved after each kind of request: the answer is that of the first cluster alone, or there is none.
 
     A request on its way when the connection ends is lost (4).

@@ -48,7 +48,7 @@ def at(place: dict[str, Any]) -> TopicPartition:
     return TopicPartition(place["topic"], place["partition"])
 
 
-def test_what_is_written_like_a_worker_writes_has_held(connect: WrittenConnect):
+def test_records_written_as_a_worker_writes_them_have_held(connect: WrittenConnect):
     connect.later(20)
     connect.configure(1)
     connect.later(1)

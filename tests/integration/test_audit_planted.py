@@ -101,7 +101,7 @@ def test_a_transaction_without_offsets(site: AuditSite):
     assert (place["topic"], place["records"], values[-1]) == (site.name, 1, b"out of nothing")
 
 
-def test_what_another_application_writes_to_the_output_is_not_held_against_the_connector(site: AuditSite):
+def test_records_of_another_application_in_the_output_do_not_count_against_the_connector(site: AuditSite):
     """As Kafka Streams writes: several transactions, one of them aborted, and consumed offsets in another topic."""
     streams = transactional_producer(site.servers, f"{site.name}-streams-app-1")
     for number in range(3):

@@ -38,7 +38,9 @@ def now(ran: Ran) -> dict[str, tuple[str, str | None]]:
     return {row["what"]: (row["now"], row["reason"]) for row in rows}
 
 
-def test_what_holds_and_what_an_earlier_step_brings_about(ground: Ground, plan: Path, tried: Callable[..., Ran]):
+def test_preconditions_that_hold_and_those_that_an_earlier_step_brings_about(
+    ground: Ground, plan: Path, tried: Callable[..., Ran]
+):
     for ran in (tried("apply", plan, "-o", "json"), ground.migrate("stopped", "--dry-run", "-o", "json")):
         assert ran.exit_code == 0, ran.stderr
         found = now(ran)
@@ -52,7 +54,7 @@ def test_what_holds_and_what_an_earlier_step_brings_about(ground: Ground, plan: 
     assert ground.held() == {}
 
 
-def test_what_fails_is_said_once_and_ends_a_dry_run_as_it_ends_apply(
+def test_a_failed_precondition_is_reported_once_and_ends_a_dry_run_as_it_ends_apply(
     ground: Ground, plan: Path, tried: Callable[..., Ran]
 ):
     ground.put(ground.offsets, KEY, b'{"p":2}')
@@ -90,7 +92,7 @@ def test_a_dry_run_that_stops_first_checks_offsets_after_the_stop(ground: Ground
     assert set(offsets.values()) == {("later", "planned again after the stop")}
 
 
-def test_what_may_not_be_read_is_unknown_and_the_plan_is_shown(ground: Ground, plan: Path, eosctl: Eosctl):
+def test_unauthorized_facts_are_unknown_and_the_plan_is_shown(ground: Ground, plan: Path, eosctl: Eosctl):
     ran = eosctl("apply", plan, "-b", ground.servers, "--connect-url", "http://127.0.0.1:1", "--dry-run", "-o", "json")
     assert ran.exit_code == 4
     assert {told for told, _ in now(ran).values()} == {"unknown", "later"}

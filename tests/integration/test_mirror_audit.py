@@ -439,7 +439,7 @@ def test_each_run_continues_where_the_last_one_ended(copied: Copied, nightly: Ca
 
 
 @pytest.mark.variation
-def test_what_changes_under_it_leads_to_a_comparison_of_everything(copied: Copied, nightly: Callable[..., Judged]):
+def test_changes_below_the_last_end_lead_to_a_full_comparison(copied: Copied, nightly: Callable[..., Judged]):
     copied.write(range(100))
     copied.copy(range(100))
     assert nightly().verdict == "held"
@@ -457,7 +457,7 @@ def test_what_changes_under_it_leads_to_a_comparison_of_everything(copied: Copie
 
 
 @pytest.mark.variation
-def test_what_the_source_deleted_after_it_was_compared_is_held_and_what_it_deleted_before_is_not(
+def test_source_records_deleted_after_their_comparison_are_held_and_those_deleted_before_are_not(
     copied: Copied, tmp_path: Path
 ):
     store = ("--store", f"sqlite:///{tmp_path}/ledger.db")

@@ -15,7 +15,7 @@ from tests.waiting import eventually
 pytestmark = [pytest.mark.kafka, pytest.mark.variation]
 
 
-def test_what_mirror_maker_copied_is_held_up_to_its_own_offset(mirrored: Mirrored):
+def test_records_that_mirror_maker_copied_are_held_up_to_its_own_offset(mirrored: Mirrored):
     mirrored.write(range(100))
     mirrored.transact(range(100, 120), commit=False)
     mirrored.transact(range(200, 220))

@@ -181,9 +181,7 @@ def test_an_open_transaction_hides_its_offsets_and_an_aborted_one_is_not_used(
     assert (after["kafka_effective"]["value"], after["kafka_effective"]["state"]) == ({"p": 3}, "committed")
 
 
-def test_what_is_wrong_with_a_topic_is_found(
-    topics: OffsetsTopics, show: Callable[..., Ran], fresh_name: FreshName
-) -> None:
+def test_each_fault_of_a_topic_is_found(topics: OffsetsTopics, show: Callable[..., Ran], fresh_name: FreshName) -> None:
     worker = topics.create(fresh_name("global"), policy="delete")
     topics.write(worker, ("foreign", "x"), ('["c",{"f":1}]', '{"p":1}'), ('["c", {"f":1}]', '{"p":1}'))
     ran = show("--worker-offsets-topic", worker, "--exactly-once", "enabled", "--offsets-topic", worker)

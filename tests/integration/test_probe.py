@@ -122,7 +122,7 @@ OTHERS: dict[str, tuple[OtherKafka, dict[str, str]]] = {
 
 
 @pytest.mark.parametrize("service", OTHERS)
-def test_what_a_service_does_otherwise_is_said_and_nothing_else(probe_of: Callable[..., Answered], service: str):
+def test_only_the_differences_of_a_service_are_reported(probe_of: Callable[..., Answered], service: str):
     other, expected = OTHERS[service]
     found = probe_of(other)
     others = found.others

@@ -62,7 +62,7 @@ def names(rest: Rest, fresh_name: FreshName) -> Iterator[list[str]]:
 
 
 @pytest.mark.proves("EOS101", "EOS102", "EOS103", "EOS104", "EOS105", "EOS108")
-def test_what_a_config_says_wrong_is_found_and_goes_with_the_printed_change(
+def test_a_wrong_setting_is_found_and_the_printed_change_corrects_it(
     rest: Rest, doctor: Doctor, names: list[str], tmp_path: Path
 ) -> None:
     for name, case in zip(names, CASES, strict=True):
@@ -120,7 +120,7 @@ def test_names_of_which_one_begins_the_other_are_reported(
 
 @pytest.mark.variation
 @pytest.mark.proves("EOS073", "EOS084")
-def test_what_a_deleted_connector_leaves_is_reported_and_nothing_is_to_be_done(
+def test_leftovers_of_a_deleted_connector_are_reported_without_a_next_step(
     rest: Rest, doctor: Doctor, fresh_name: FreshName, tmp_path: Path
 ) -> None:
     name = fresh_name("deleted")

@@ -96,7 +96,7 @@ def test_no_secret_is_in_the_file_nor_in_an_answer(
     assert REFERENCE in told[0], "a reference is no secret"
 
 
-def test_what_may_not_be_read_is_noted_with_the_reason(sandbox: Sandbox, eosctl: Eosctl, tmp_path: Path) -> None:
+def test_an_unauthorized_read_is_noted_with_the_reason(sandbox: Sandbox, eosctl: Eosctl, tmp_path: Path) -> None:
     file = tmp_path / "poor.snapshot"
     saved = eosctl("snapshot", "save", file, "-b", sandbox.bootstrap_servers, "--config-topic", "no-such-topic")
     assert saved.exit_code == 3, saved.stderr

@@ -108,7 +108,7 @@ def test_rows_of_an_heir_and_rows_that_a_policy_hides_are_not_taken_for_the_tabl
     assert "row-level security" in hidden["words"]
 
 
-def test_what_was_compared_is_kept_signed_and_read_again(orders: Compared, eosctl: Eosctl, tmp_path: Path):
+def test_the_compared_ranges_are_kept_signed_and_read_again(orders: Compared, eosctl: Eosctl, tmp_path: Path):
     key, file = tmp_path / "auditor", tmp_path / "orders.json"
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key], check=True)
     answered = orders.run("--evidence", file, "--sign-key", key)

@@ -334,7 +334,7 @@ def changed(site: Any, fresh_name: FreshName) -> Iterator[TypedTables]:
     made.drop()
 
 
-def test_what_the_connector_changes_on_the_way_is_compared_or_said(changed: TypedTables, eosctl: Eosctl):
+def test_changes_by_the_connector_are_compared_or_reported(changed: TypedTables, eosctl: Eosctl):
     found = compared(eosctl, changed, "--caught-up")
     for table in ("listed", "excluded", "masked", "parted_low", "parted_high"):
         assert (found[table]["verdict"], found[table]["words"]) == ("held", None), table

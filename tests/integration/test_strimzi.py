@@ -55,7 +55,7 @@ def test_a_connector_is_renamed_by_a_resource_that_is_applied_when_its_offsets_a
     lines.check_exactly_once()
 
 
-def test_what_is_changed_over_rest_is_reverted_and_so_refused(
+def test_changes_over_rest_would_be_reverted_and_are_refused(
     home: Home, lines: Lines, resource: Path, operator: Operator, tmp_path: Path, eosctl: Eosctl
 ) -> None:
     name = lines.topic

@@ -131,7 +131,7 @@ def test_the_steps_of_a_connector_that_stays_on_one_worker(
     assert {row["source"] for row in rows} >= {"config", "status", "group", "transactions", "offsets"}
 
 
-def test_what_compaction_removed_is_a_gap_and_a_clock_that_is_ahead_moves_nothing_else(
+def test_compacted_records_are_a_gap_and_a_clock_that_is_ahead_moves_no_other_event(
     sandbox: Any, eosctl: Eosctl, fresh_name: FreshName
 ) -> None:
     """Compaction leaves the last status of a task; another worker's clock is an hour ahead."""

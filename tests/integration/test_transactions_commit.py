@@ -59,7 +59,7 @@ def commit(broker: Sandbox, eosctl: Eosctl) -> Callable[..., Ran]:
     return run
 
 
-def test_what_a_gone_client_left_is_committed_once_and_readers_continue(
+def test_a_transaction_of_a_lost_client_is_committed_once_and_readers_continue(
     broker: Sandbox, wire: Wire, commit: Callable[..., Ran], fresh_name: FreshName, topic: str, version: int
 ) -> None:
     client = GoneClient(wire, fresh_name("gone"), version)
@@ -85,7 +85,7 @@ def test_what_a_gone_client_left_is_committed_once_and_readers_continue(
     reader.close()
 
 
-def test_what_is_no_open_transaction_of_that_producer_is_refused_and_said(
+def test_an_abort_without_an_open_transaction_of_the_producer_is_refused_with_the_reason(
     wire: Wire, commit: Callable[..., Ran], fresh_name: FreshName, topic: str, version: int
 ) -> None:
     place = TopicPartition(topic, 0)

@@ -226,7 +226,7 @@ def test_watching_draws_and_answers_with_the_last_look(stage: Stage, eosctl: Eos
 
 
 @pytest.mark.variation
-def test_what_its_coordinator_is_ending_is_waited_for(stage: Stage, eosctl: Eosctl):
+def test_the_advice_is_to_wait_while_a_coordinator_ends_a_transaction(stage: Stage, eosctl: Eosctl):
     for name in ("ends-in-commit", "ends-in-abort"):
         assert coordinator_of(stage.servers, name) in {1, 2}
     stage.sandbox.stop_broker(2)

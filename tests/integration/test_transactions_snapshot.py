@@ -99,7 +99,9 @@ def test_a_snapshot_answers_as_the_cluster_did(
     assert ours == theirs
 
 
-def test_what_hung_is_reported_with_who_waits(answers: tuple[Path, dict[str, tuple[int, Any]]], eosctl: Eosctl) -> None:
+def test_a_hanging_transaction_is_reported_with_its_waiting_groups(
+    answers: tuple[Path, dict[str, tuple[int, Any]]], eosctl: Eosctl
+) -> None:
     ran = eosctl("transactions", "hanging", "--max-transaction-timeout", "0", "--snapshot", answers[0], "-o", "json")
     assert ran.exit_code == 1
     (row,) = json.loads(ran.stdout)["data"]["transactions"]

@@ -66,7 +66,7 @@ def found(observed):
     }
 
 
-def test_what_holds_readers_back_is_seen_and_seen_gone(make_sandbox, kafka_version):
+def test_a_transaction_that_holds_readers_back_is_seen_until_it_is_gone(make_sandbox, kafka_version):
     sandbox = make_sandbox(**versions_of(kafka_version), workers=1, broker_config=UNVERIFIED)
     for topic in ("orders", "payments"):
         create_topic(sandbox.bootstrap_servers, topic)

@@ -101,7 +101,7 @@ def test_a_new_ledger_holds_nothing(ledger: Ledger):
     assert ledger.report("job") is None
 
 
-def test_what_a_run_leaves_is_what_the_next_one_finds(ledger: Ledger):
+def test_the_next_run_finds_the_state_that_a_run_left(ledger: Ledger):
     cursor = Cursor("t", 0, "A", 40)
     gap = LedgerRange("t", 1, None, 0, 5, LedgerRangeKind.EXPIRED)
     read = LedgerRange("t", 0, "A", 0, 40, records=30, control_records=4, aborted_records=3)
@@ -193,7 +193,7 @@ def test_a_run_is_committed_once_however_often_it_is_asked_for(ledger: Ledger):
     assert carried(ledger) == [b"second"]
 
 
-def test_what_is_carried_takes_the_place_of_all_that_was(ledger: Ledger):
+def test_carried_state_replaces_the_whole_former_state(ledger: Ledger):
     """A row that the new state lacks would come back in the run after: that of a topic that was created again, say."""
     read_up_to(ledger, "another job", 10, rows=(row(b"e"),))
     read_up_to(ledger, "job", 10, rows=(row(b"a"), row(b"b", partition=1), row(b"c", bucket=1)))
@@ -436,7 +436,7 @@ SECRET = "hunter%22"
         ),
     ],
 )
-def test_what_is_no_store_is_reported_without_its_password(url: str, message: str):
+def test_a_malformed_store_is_reported_without_its_password(url: str, message: str):
     error = failure(url)
     assert isinstance(error, UsageError)
     assert error.message.startswith(message)
@@ -507,7 +507,7 @@ def test_a_directory_and_a_file_that_can_only_be_read_are_reported():
     )
 
 
-def test_what_is_no_database_and_a_damaged_one_are_undecodable(tmp_path: Path):
+def test_a_damaged_database_and_another_file_are_undecodable(tmp_path: Path):
     file = tmp_path / "l.db"
     file.write_bytes(b"Dear diary, " * 1000)
     error = failure(f"sqlite:///{file}")

@@ -94,7 +94,7 @@ def test_a_server_or_database_that_is_not_there_is_reported(postgresql: PostgreS
         ("57P01", Unreachable, "it is shutting down, or starting"),
     ],
 )
-def test_what_the_server_says_in_the_middle_of_a_run_leaves_nothing(
+def test_an_error_of_the_server_during_a_run_leaves_no_state(
     postgresql: PostgreSQL, dbname: str, state: str, kind: type[EosctlError], meaning: str
 ):
     ledger = open_ledger(postgresql.url(dbname))

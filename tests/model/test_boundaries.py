@@ -58,7 +58,7 @@ def test_a_waiver_covers_its_finding_of_its_subject_and_nothing_else(words, subj
 
 @pytest.mark.parametrize("cause", Cause)
 @pytest.mark.parametrize("needed", [True, False])
-def test_what_should_have_been_readable_and_is_needed_is_a_gap(cause: Cause, needed: bool):
+def test_a_required_fact_that_should_be_readable_is_a_gap(cause: Cause, needed: bool):
     """Unknown is not fine: only facts that were not requested, are not in use, or differ, are no gap."""
     fine = cause in {Cause.NOT_ASKED, Cause.NOT_IN_USE, Cause.MIXED}
     assert cause.is_gap is not fine

@@ -138,7 +138,7 @@ def test_running_and_paused_tasks_have_producers_and_failed_ones_do_not() -> Non
 
 
 @pytest.mark.parametrize("worker", ["other:8083", "w:80830"])
-def test_what_rest_reports_of_another_worker_says_nothing_of_this_member(worker: str) -> None:
+def test_a_rest_answer_about_another_worker_does_not_change_the_owner(worker: str) -> None:
     live = LiveOwners.of({"g": group_of(ORDERS)}, "g", connector("FAILED", worker=worker))
     assert live.of_id("g-orders-0") == (LiveOwner("g", ORDERS, URL),)
 

@@ -40,7 +40,7 @@ def test_only_what_an_answer_needs_and_was_asked_for_makes_it_incomplete(unread:
     assert exit_code(Finds(finds=True, coverage=lacking(unread))) == 1
 
 
-def test_what_is_asked_for_to_add_to_an_answer_is_unread_and_no_gap():
+def test_an_optional_fact_that_is_unread_is_no_gap():
     reader = FakeCluster(groups=DENIED, connect=DENIED)
     with reader.optional_reads():
         reader.groups()

@@ -231,7 +231,7 @@ def test_a_connector_that_continued_is_moved_again_by_a_command_that_moves_nothi
         assert told in command
 
 
-def test_what_was_to_be_committed_and_changed_is_asked_for_again_before_another_plan():
+def test_a_changed_transaction_needs_its_owner_s_answer_again_before_another_plan():
     changed = transaction(replace(ONGOING, started_ms=6))
     assert cure([UNENDED], changed).startswith("nothing was committed; ask the owner of the ID again")
     in_use = replace(transaction(ONGOING), live_owners={S: LiveOwners({("g-c", 0): (TASK,)})})
@@ -254,7 +254,7 @@ def test_a_connector_that_shows_tasks_although_it_is_stopped_is_to_be_stopped_ag
     assert wanted.how_to_stop(connector(ConnectorFacts("RUNNING", 1))).startswith("stop it first")
 
 
-def test_what_a_step_or_an_earlier_one_brings_about_is_not_needed_first():
+def test_a_state_that_a_step_or_an_earlier_one_brings_about_is_no_precondition():
     stopped, other = ConnectorStopped(S, "c"), ConnectorStopped(S, "d")
     compact, still = TopicIsCompact(T, "t", 5), NoOpenTransaction(T, "t", "c")
     steps = [
@@ -291,7 +291,7 @@ def test_each_precondition_is_ok_fails_comes_later_or_is_unknown():
     assert unread[0].reason == "no broker answers"
 
 
-def test_what_only_configures_a_connector_needs_it_stopped_first():
+def test_a_step_that_only_configures_a_connector_needs_it_stopped():
     stopped = ConnectorStopped(S, "c")
     stops = AwaitOperator(S, "c", "c.stopped.yaml", "STOPPED")
     configures = AwaitOperator(S, "c", "c.configured.yaml", "STOPPED", {"offsets.storage.topic": "t"})
@@ -314,6 +314,6 @@ def test_a_tombstone_is_the_same_as_nothing():
     assert gone == offsets_now([])
 
 
-def test_what_is_open_does_not_count_but_is_reported():
+def test_open_offsets_do_not_count_but_are_reported():
     now = offsets_now(entries_by_connector(topic_of("t", 1, [(0, b'["c",{}]', b"1")], RecordState.OPEN))["c"])
     assert now == OffsetsNow(offsets_now([]).records, offsets_now([]).values, ("7/1",))

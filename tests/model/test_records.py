@@ -115,7 +115,7 @@ def test_a_principal_that_only_brokers_can_name_is_left_to_fill_in():
         ("Read", "Topic  leading"),
     ],
 )
-def test_what_no_acl_line_grants_has_none(operation, resource):
+def test_a_denial_that_no_acl_resolves_has_no_granting_command(operation, resource):
     assert granting_command(denied(operation, resource), "b:9092") is None
 
 

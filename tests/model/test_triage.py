@@ -51,7 +51,7 @@ def test_errors_and_warnings_fail_unless_another_severity_is_named():
         assert tuple(code(each, fail_on=least) for each in (ERROR, WARNING, INFO)) == codes, least
 
 
-def test_what_is_not_shown_fails_nevertheless():
+def test_a_hidden_finding_fails_nevertheless():
     assert code(WARNING, shown_from=Severity.ERROR) == EXIT_FOUND
 
 
@@ -81,7 +81,7 @@ def test_a_waiver_that_holds_is_taken_before_one_that_has_expired():
     assert (applied.waiver.subject, applied.expired) == ("*", False)
 
 
-def test_what_was_there_at_the_last_run_does_not_fail_again():
+def test_a_known_finding_does_not_fail_again():
     assert code(ERROR, known=(ERROR,)) == EXIT_FINE
     assert code(ERROR, known=()) == EXIT_FOUND
     assert code(ERROR, WARNING, known=(ERROR,)) == EXIT_FOUND

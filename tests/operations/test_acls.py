@@ -74,7 +74,7 @@ def test_a_check_finds_what_each_connector_and_the_workers_miss(check):
     assert len(workers.evidence["bindings"]) == 7
 
 
-def test_what_a_pipeline_reads_of_it_names_the_files_that_are_to_be_changed(check):
+def test_the_sarif_file_names_the_files_to_change(check):
     results = sarif_run(sarif(gate_of("acl-plan", check())))["results"]
     places = {each["partialFingerprints"]["primaryLocationLineHash"]: each["locations"][0] for each in results}
     files = [PurePath(each["physicalLocation"]["artifactLocation"]["uri"]).name for each in places.values()]
@@ -139,7 +139,7 @@ def test_connectors_are_those_of_the_config_topic() -> None:
     assert found.all_known
 
 
-def test_what_workers_answer_wins_and_only_they_say_which_connectors_there_are() -> None:
+def test_workers_answers_win_and_only_they_list_the_connectors() -> None:
     running = {"orders": ConnectorConfig("orders", {"topic": Property("other", "REST")})}
     found = known(FakeCluster(cluster=HERE, client_configs=running, config_topic=configs("orders", "deleted")))
     assert [(each.name, each.get("topic")) for each in found.connectors] == [("orders", "other")]

@@ -95,7 +95,7 @@ def test_a_transaction_that_has_ended_meanwhile_does_not_hang():
     assert plan.open == (OpenAtPlan("rows", 0, 4, 7, 0, None, False, None),)
 
 
-def test_what_hides_transactional_ids_leaves_holders_and_open_transactions_unread():
+def test_hidden_transactional_ids_leave_holders_and_open_transactions_unread():
     hidden = TransactionalIdAccess(("x…",), None)
     silent = listed(unanswered={2: "broker 2 did not answer"})
     plan = read_bounds(bounded(access=hidden, transactional_ids=silent), SCOPE)
@@ -198,12 +198,12 @@ def test_every_finding_that_is_new_since_the_night_before_fails(ledger: Ledger, 
     assert codes(ledger, report(set_back(1)), report(*more), report(*more)) == [1, 1, 0]
 
 
-def test_what_became_worse_fails_and_what_became_less_does_not(ledger: Ledger):
+def test_a_finding_that_became_worse_fails_and_one_that_became_less_does_not(ledger: Ledger):
     warning, error = report(set_back(1, 2, severity=Severity.WARNING)), report(set_back(1, 2))
     assert codes(ledger, warning, error, report(set_back(2))) == [1, 1, 0]
 
 
-def test_what_was_gone_and_came_back_fails(ledger: Ledger):
+def test_a_finding_that_came_back_fails(ledger: Ledger):
     assert codes(ledger, report(set_back(1)), report(broken=()), report(set_back(1))) == [1, 0, 1]
 
 
@@ -310,7 +310,7 @@ def test_topics_of_a_connector_that_were_not_asked_for_are_named():
     assert asked.left_out == {"orders": ("more",)}
 
 
-def test_what_only_connectors_use_outside_the_request_is_no_gap():
+def test_unread_facts_of_connectors_outside_the_request_are_no_gap():
     configs = {"orders": OWN, "bills": {"offsets.storage.topic": "hidden"}}
     two = site(
         config_topic=config_topic(**configs),

@@ -152,7 +152,7 @@ def test_ids_that_no_coordinator_describes_have_one_reason() -> None:
     assert found.transactions == {LEADER: Skipped("1 transactional ID is unknown: its coordinator is gone")}
 
 
-def test_what_rules_ask_of_a_worker_file_reaches_them_and_no_secret_does(tmp_path) -> None:
+def test_settings_that_rules_read_reach_them_from_a_worker_file_and_secrets_do_not(tmp_path) -> None:
     """A setting that is left out reads as one that nobody set."""
     asked = {
         "producer.acks": "1",

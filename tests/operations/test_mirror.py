@@ -139,7 +139,7 @@ def test_cursors_and_ranges_are_those_of_the_target(ledger: Ledger):
     assert found == [(0, 103, 102), (103, 253, 150)]
 
 
-def test_what_left_nothing_is_compared_as_a_whole_the_next_time(ledger: Ledger):
+def test_a_pair_without_kept_state_is_fully_compared_the_next_time(ledger: Ledger):
     nightly(ledger, Auditor(100))
     nightly(ledger, Auditor(200, leaves=False))
     assert nightly(ledger, Auditor(300)) == {}

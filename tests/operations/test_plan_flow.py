@@ -173,7 +173,7 @@ def test_a_plan_is_carried_out_where_it_was_made() -> None:
         assert clusters.places == plan.places
 
 
-def test_what_the_user_says_wins_over_the_plan() -> None:
+def test_the_user_s_options_win_over_the_plan() -> None:
     options = SessionOptions(Conversation(), bootstrap_servers="mine:9092", connect_urls=("http://x:1",))
     with PlanPlaces(options, PlanFile(PLAN, Path("a.plan")), "my-configs", TargetOptions()) as (_, clusters):
         assert clusters.places == (PlanTarget(Side.SOURCE, ("mine:9092",), ("http://x:1",), "my-configs"),)
@@ -220,7 +220,9 @@ class RunningWorker(FakeWorker):
 
 
 @pytest.mark.parametrize("narrated", [True, False])
-def test_what_a_person_must_apply_is_said_where_results_are_not(narrated: bool, tmp_path: Path) -> None:
+def test_a_file_that_a_person_must_apply_is_named_although_results_are_not_printed(
+    narrated: bool, tmp_path: Path
+) -> None:
     said, step = AtTerminal(), AwaitOperator(Side.SOURCE, "orders", "running.yaml", "RUNNING")
     file = keep_plan(Plan("migrate-offsets", 1, (PlannedStep(step),), HERE), tmp_path / "orders.plan")
     with serve(RunningWorker(connectors={"orders": None})) as urls:
@@ -277,7 +279,7 @@ def test_only_the_newest_plan_of_the_connector_in_this_cluster_counts(tmp_path: 
     assert unfinished_plan(tmp_path, "migrate-offsets", "here", ["new"]) is None
 
 
-def test_what_is_no_plan_or_has_no_journal_is_passed_over(tmp_path: Path):
+def test_files_that_are_no_plan_or_have_no_journal_are_skipped(tmp_path: Path):
     path = begun(tmp_path, "1.plan", [1])
     (tmp_path / "2.plan").write_text("something else")
     write_plan_file(tmp_path / "3.plan", Plan("migrate-offsets", 3, STEPS))

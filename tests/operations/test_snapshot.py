@@ -66,7 +66,7 @@ def producers(**facts) -> ProducersFacts:
     return found
 
 
-def test_what_is_open_at_both_looks_is_kept_with_what_it_holds_back() -> None:
+def test_a_transaction_that_is_open_at_both_looks_is_kept_with_the_commits_that_it_holds_back() -> None:
     found = producers().partitions
     assert (found[T0].producers, found[T0].since_ms, found[T0].commits) == ((OPEN,), 5, {7: (COMMIT,)})
     assert (found[T1].leader, found[T1].producers, found[T1].since_ms, found[T1].commits) == (1, (), None, {})

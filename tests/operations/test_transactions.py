@@ -207,7 +207,7 @@ def test_producers_of_no_topic_are_refused():
 ALL = HangingRequest((), None, 900_000, "connect-configs", None)
 
 
-def test_what_no_coordinator_knows_hangs_and_the_exit_code_is_1():
+def test_a_transaction_that_no_coordinator_knows_hangs_and_the_exit_code_is_1():
     found = find_hanging(cluster([active()], [active()]), ALL)
     assert [(each.transaction.start_offset, each.reason) for each in found.verdicts] == [
         (5, HangingReason.NO_TRANSACTIONAL_ID)
@@ -216,7 +216,7 @@ def test_what_no_coordinator_knows_hangs_and_the_exit_code_is_1():
     assert exit_code(found) == 1
 
 
-def test_what_has_ended_at_the_second_look_does_not_hang():
+def test_a_transaction_that_ended_before_the_second_look_does_not_hang():
     found = find_hanging(cluster([active()], [active(start=None)]), ALL)
     assert found.verdicts == ()
     assert exit_code(found) == 0
@@ -302,7 +302,7 @@ def test_nothing_is_judged_where_ids_are_hidden():
         find_hanging(reader, ALL)
 
 
-def test_what_is_not_read_of_waiting_groups_is_named():
+def test_unread_facts_of_waiting_groups_are_named():
     found = find_hanging(cluster([active()], [active()], waiting_groups=Skipped("denied")), ALL)
     assert found.held_back[HERE, 9, 5].groups == Skipped("denied")
     assert "waiting_groups" in {each.what for each in found.coverage.unread}

@@ -83,7 +83,7 @@ def values(found, metric):
     return {each.labels: each.value for each in found.samples if each.metric == metric}
 
 
-def test_what_holds_the_last_stable_offset_back_is_named_with_its_age():
+def test_the_transaction_that_holds_the_last_stable_offset_is_named_with_its_age():
     found = observed(
         *[[active()]] * 5,
         listed={"g-x-0": 9},
@@ -98,7 +98,7 @@ def test_what_holds_the_last_stable_offset_back_is_named_with_its_age():
     assert values(found, metrics.HANGING) == {(): 0}
 
 
-def test_what_hangs_is_counted_and_named_with_the_advice():
+def test_hanging_transactions_are_counted_and_named_with_the_advice():
     found = observed(*[[active()]] * 5)
     assert values(found, metrics.HANGING) == {(): 1}
     assert values(found, metrics.HANGING_AGE) == {("orders", "0", "9", "", "", "", "abort"): 3600}
@@ -124,7 +124,7 @@ def test_a_hanging_transaction_stays_visible_where_another_partition_has_no_lead
     assert values(found, metrics.HANGING) == {(): 1}
 
 
-def test_what_may_not_be_seen_is_unread_and_no_0():
+def test_a_hidden_fact_is_unread_and_no_0():
     found = observed(access=TransactionalIdAccess(("payments",), None))
     assert values(found, metrics.HANGING) == {}
     assert ("transactions hanging", "the whole answer", "denied") in values(found, metrics.UNREAD)
@@ -152,7 +152,7 @@ def test_a_cluster_that_does_not_answer_is_asked_once():
     assert exit_code(found) == 3
 
 
-def test_what_one_command_could_not_read_is_not_missing_in_another():
+def test_an_unread_fact_of_one_command_is_not_missing_in_another():
     found = observed(broker_settings=Skipped("b:9092 does not answer", Cause.UNREACHABLE))
     lacking = {command for command, what, _ in values(found, metrics.UNREAD) if what == "broker_settings"}
     assert lacking == {"doctor"}
@@ -249,7 +249,7 @@ def test_a_cycle_that_fails_is_published_as_unread_and_the_next_one_comes(monkey
     assert "geheim" not in lines[0]
 
 
-def test_what_stays_unread_is_said_once_and_something_else_is_said_when_it_comes(monkeypatch):
+def test_a_repeated_error_is_reported_once_and_a_new_one_when_it_comes(monkeypatch):
     _, lines = failing(monkeypatch, [ConfigError("one")] * 3 + [ConfigError("two")], 5)
     assert [line.rpartition(": ")[2] for line in lines] == ["one", "two"]
 
@@ -309,7 +309,7 @@ def test_a_missing_acl_ends_with_the_command_that_grants_it():
     assert caught.value.hint == f"grant it with: {LINE.format('b:9092')}"
 
 
-def test_what_a_denial_says_already_is_kept():
+def test_the_hint_of_a_denial_is_kept():
     with pytest.raises(NotAuthorized) as caught, session():
         raise denied("without it nothing is seen")
     assert caught.value.hint == f"without it nothing is seen\ngrant it with: {LINE.format('b:9092')}"

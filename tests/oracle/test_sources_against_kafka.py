@@ -33,7 +33,7 @@ def test_every_rule_and_every_error_names_what_decides_in_kafka() -> None:
     assert [each for each in sorted(deciding - left_out) if not NAMED.search(SOURCES[each])] == []
 
 
-def test_what_findings_and_errors_name_is_in_kafka_s_jars(kafka_version: str) -> None:
+def test_names_in_findings_and_errors_are_in_kafka_s_jars(kafka_version: str) -> None:
     known = dict(classes(kafka_version))
     wrong = [
         (each, f"{name}.{member}")
@@ -90,7 +90,7 @@ def _without_inner_choice(pattern: str) -> str:
     return pattern if inner is None else "{0}{1}{3}|{0}{2}{3}".format(*inner.groups())
 
 
-def test_what_errors_are_known_by_is_in_kafka_s_jars(kafka_version: str) -> None:
+def test_the_texts_of_known_errors_are_in_kafka_s_jars(kafka_version: str) -> None:
     version = KafkaVersion.parse(kafka_version)
     expected = {
         text

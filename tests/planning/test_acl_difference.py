@@ -379,7 +379,7 @@ def test_who_else_may_write_the_config_topic_or_take_an_id_is_named(principal, o
     assert [str(each.guarded) for each in others] == ([guarded] if guarded else [])
 
 
-def test_what_is_denied_again_and_what_a_super_user_may_is_none_of_others():
+def test_denied_principals_and_super_users_are_not_listed_as_others():
     granted = AclBinding("User:eve", Operation.WRITE, topic("configs"))
     denied = AclBinding("User:eve", Operation.WRITE, topic("configs"), Permission.DENY)
     assert compare(NEEDED | {granted, denied}).others == ()

@@ -364,7 +364,7 @@ def test_workers_that_name_no_broker_alike_are_one_cluster_where_the_user_says_s
     assert sizes[0] > sizes[1]
 
 
-def test_what_is_known_of_a_topic_counts_in_its_own_cluster_only():
+def test_the_existence_of_a_topic_counts_in_its_own_cluster_only():
     known = {"out": True, "offsets": True, "configs": True, "status": True}
     found = plan_acls(request(connector=ELSEWHERE, topics_known=known, here=HERE), _no_certificate)
     creating = {(line(each), each.is_optional) for each in found.bindings if each.binding.operation is Operation.CREATE}
@@ -390,7 +390,7 @@ def ids_of(extra) -> set[str]:
     return {each.binding.pattern.name for each in extra}
 
 
-def test_what_other_connectors_may_need_is_not_extra():
+def test_bindings_that_other_connectors_may_need_are_not_extra():
     gone = AclBinding("User:producer", Operation.WRITE, transactional_id("g-gone-0"))
     whole = request()
     [cluster] = whole.clusters

@@ -44,7 +44,7 @@ def test_a_partition_continues_at_its_cursor_and_keeps_where_it_began():
     assert plan.bounds[0].audited_from == 7
 
 
-def test_what_expired_before_it_was_read_is_planned_as_expired():
+def test_offsets_that_expired_unread_are_planned_as_expired():
     plan = planned(500, 900, 900, Cursor("orders", 0, "id", 300))
     assert (plan.expired, plan.ranges) == ((OffsetRange("orders", 0, 300, 500),), (OffsetRange("orders", 0, 500, 900),))
 
@@ -56,7 +56,7 @@ def test_what_expired_before_it_was_read_is_planned_as_expired():
         (Cursor("orders", 0, "id", 1000), "was cut at offset 900 after it had been read up to 1000"),
     ],
 )
-def test_what_was_read_and_is_no_longer_so_is_unread(cursor, reason):
+def test_a_fact_that_changed_since_it_was_read_is_unread(cursor, reason):
     assert planned(0, 900, 900, cursor, begun=7).unread == {"orders-0": Skipped(reason)}
 
 

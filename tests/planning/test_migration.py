@@ -209,7 +209,7 @@ def test_connectors_that_move_at_once_to_one_topic_and_to_new_names_each_keep_th
         ),
     ],
 )
-def test_what_objects_to_it(facts: MigrationFacts, told: str):
+def test_each_objection_to_a_migration_refuses_the_plan(facts: MigrationFacts, told: str):
     [objection] = plan_migration(WISH, facts).objections
     assert told in objection
 
@@ -428,7 +428,7 @@ def test_a_workers_topic_that_does_not_exist_is_not_made():
         ),
     ],
 )
-def test_what_objects_to_it_is_said(facts: MigrationFacts, why: str):
+def test_each_objection_to_a_commit_is_named(facts: MigrationFacts, why: str):
     assert why in plan_restore(CREATE, facts).objections
 
 
@@ -630,7 +630,7 @@ def test_connectors_without_an_operator_are_left_alone():
         ),
     ],
 )
-def test_what_would_be_reverted_is_refused(step: PlannedStep, operated: OperatedConnectors, said: str):
+def test_a_change_that_would_be_reverted_is_refused(step: PlannedStep, operated: OperatedConnectors, said: str):
     refused = for_operator(plan(step), operated)
     assert said in "; ".join(refused.objections)
     assert refused.hint is not None
@@ -649,7 +649,7 @@ def test_the_instruction_to_stop_the_connector_names_its_resource():
     assert hint.startswith("set state: stopped in its resource")
 
 
-def test_what_is_left_to_do_by_hand_is_said_in_terms_of_the_resource():
+def test_remaining_steps_by_hand_are_described_by_the_resource():
     resumed, other = (resumed_by_hand(f"resume connector {name}", name) for name in ("c", "cc"))
     made = for_operator(plan(PlannedStep(resumed), PlannedStep(other)), OperatedConnectors(states={"c": "stopped"}))
     assert steps(made) == [ManualStep("resume connector c (state: running in its resource)"), other]

@@ -496,7 +496,7 @@ def test_a_reset_says_that_a_snapshot_follows():
     assert reset.message.startswith('{"server": "shop"}: without an offset it takes a snapshot by its snapshot.mode')
 
 
-def test_what_to_look_at_is_said_once_for_each_kind_of_source_that_was_not_asked():
+def test_the_command_for_an_unread_source_is_named_once_for_each_kind():
     lines = ConnectorOffset({"filename": "a"}, {"position": 3})
     found = [each.message for each in find_positions("shop", [MYSQL, MYSQL, lines], None)]
     asked = "eosctl did not check whether the source still has the later changes"

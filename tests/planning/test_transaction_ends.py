@@ -47,7 +47,7 @@ def live(transaction: OpenTransaction) -> Verdict:
     return Verdict(transaction, None, Advice.WAIT)
 
 
-def test_what_hangs_is_aborted_under_the_epochs_that_the_leader_has():
+def test_a_hanging_transaction_is_aborted_with_the_epochs_of_the_leader():
     planned = plan_abort(WISH, [hanging(opened())], NOW, "cluster")
     assert planned.objections == ()
     (step,) = planned.plan.steps
@@ -77,7 +77,7 @@ def test_one_is_named_by_its_start_offset_or_its_producer(narrowed):
     assert [each.step.producer_id for each in planned.plan.steps] == [3]
 
 
-def test_what_the_producer_has_open_in_another_partition_is_left_alone():
+def test_the_producer_s_open_transaction_in_another_partition_is_left_alone():
     there = opened(8, 3)
     elsewhere = replace(there, active=replace(there.active, topic_partition=replace(PLACE, partition=99)))
     planned = plan_abort(replace(WISH, producer_id=3), [hanging(elsewhere)], NOW, "cluster")
@@ -108,7 +108,7 @@ def test_what_the_producer_has_open_in_another_partition_is_left_alone():
         (hanging(opened(age_ms=15 * MINUTE)), "15.0 min old, younger than transactions may become", "wait"),
     ],
 )
-def test_what_may_still_be_ended_by_its_coordinator_is_refused(verdict, objection, hint):
+def test_a_transaction_that_its_coordinator_may_still_end_is_refused(verdict, objection, hint):
     planned = plan_abort(WISH, [verdict], NOW, "cluster")
     (said,) = planned.objections
     assert objection in said
@@ -192,7 +192,7 @@ def objections(found: CommitFacts, wish: CommitRequest = COMMIT) -> str:
     return "; ".join(planned.objections)
 
 
-def test_what_its_owner_wants_committed_is_as_the_client_would_have_committed_it():
+def test_a_commit_for_its_owner_equals_the_client_s_own_commit():
     planned = plan_commit(COMMIT, facts())
     assert planned.objections == ()
     (step,) = planned.plan.steps
@@ -223,7 +223,7 @@ def test_a_step_requires_the_same_transaction_and_an_id_without_an_owner():
         (facts(after={**PARTS, PLACES[1]: Skipped("no leader")}), "is unknown in orders-1: no leader"),
     ],
 )
-def test_what_objects_to_it_is_said(found: CommitFacts, said: str):
+def test_each_objection_to_a_commit_is_named(found: CommitFacts, said: str):
     assert said in objections(found)
 
 
@@ -262,7 +262,7 @@ def test_a_transaction_that_has_ended_is_said_with_its_end(state, producer, vers
         (TransactionState.COMPLETE_ABORT, ProducerIdAndEpoch(42, 4), 1),
     ],
 )
-def test_what_the_last_transaction_of_another_epoch_does_not_show_is_not_concluded_from_it(state, producer, version):
+def test_another_epoch_s_last_transaction_proves_nothing_that_it_does_not_show(state, producer, version):
     said = objections(ended(state, producer, version))
     assert "what became of its last one is not known by that" in said
     assert "committed already" not in said
@@ -301,7 +301,7 @@ def test_no_client_has_the_epoch_that_markers_have():
     assert "none above 32766" in objections(found, CommitRequest("sink-7", beyond, 5.0))
 
 
-def test_what_belongs_to_connect_is_never_committed_whether_its_task_is_at_work_or_not():
+def test_transactions_of_connect_tasks_running_or_not_are_never_committed():
     task = ConnectorTaskId("orders", 0)
     owned = Ownership((TaskOwner("connect-cluster", task),), ())
     assert "Connect never commits an abandoned transaction of a task" in objections(facts(ownership=owned))

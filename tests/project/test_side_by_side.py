@@ -50,7 +50,7 @@ def test_a_group_that_takes_longest_is_two():
     assert group_of(some_test("test_c[3.9.2]", ["broker"], examples)) == "broker-apart-3.9.2"
 
 
-def test_what_takes_longest_is_begun_first_and_what_needs_no_kafka_last():
+def test_the_longest_tests_begin_first_and_those_without_kafka_last():
     pure, some = some_test("pure", []), some_test("some", [], "tests/a/test_b.py", "kafka")
     longest = some_test("worker", ["connect_sandbox"], "tests/a/test_b.py", "kafka")
     campaign = some_test("campaign", [], "tests/campaign/test_campaign.py", "long")

@@ -167,7 +167,7 @@ def test_an_iam_policy_takes_a_star_in_a_name_for_itself():
     assert "transactional-id/prod/u-1/a${*}${$}-0" in text
 
 
-def test_what_iam_cannot_say_is_refused_by_name():
+def test_a_binding_that_iam_cannot_express_is_refused_by_name():
     with pytest.raises(Unsupported, match="DescribeConfigs on Group"):
         emit(AclFormat.MSK, AclBinding("User:x", Operation.DESCRIBE_CONFIGS, group("g")))
 

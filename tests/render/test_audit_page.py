@@ -175,7 +175,7 @@ def test_growth_keeps_every_record_and_tombstone():
     assert sum(sum(trace["y"][:-1]) for trace in lower) == sum(each.tombstones for each in rich_report().growth)
 
 
-def test_what_has_no_time_is_not_drawn_and_said():
+def test_an_event_without_a_timestamp_is_counted_in_a_note_and_not_drawn():
     event = TimelineEvent("orders", -1, "commit", "connect-configs", 0, 7, 2)
     figure = audit_figures(AuditReport(rich_report().plan, (), (), (), timeline=(event,)))[0]
     assert figure.traces == ()

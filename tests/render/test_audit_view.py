@@ -199,7 +199,7 @@ def test_the_plan_names_topics_roles_and_ranges():
 
 
 @given(plans)
-def test_what_a_plan_could_not_learn_stays_unknown(plan):
+def test_an_unread_fact_of_a_plan_stays_unknown(plan):
     data = view_audit_plan(plan).data
     if isinstance(plan.connectors, Skipped):
         assert data["connectors"] == {"skipped": plan.connectors.reason}

@@ -121,7 +121,7 @@ def test_columns_is_the_width_of_a_pipe_and_makes_no_terminal_of_it(columns, wid
     assert not terminal.coloured(terminal.stdout)
 
 
-def test_what_the_answer_says_again_on_the_same_terminal_is_only_counted_on_the_way():
+def test_results_that_the_answer_repeats_on_the_terminal_are_only_counted_during_the_run():
     for width, options, said in (
         (80, OutputOptions(), False),
         (80, OutputOptions(output=Output.JSON), True),
@@ -134,7 +134,7 @@ def test_what_the_answer_says_again_on_the_same_terminal_is_only_counted_on_the_
         assert ("1/1 steps" in stderr.getvalue()) is not said
 
 
-def test_what_is_said_on_a_terminal_is_folded_at_spaces_and_commands_stay_whole():
+def test_messages_on_a_terminal_are_folded_at_spaces_and_commands_stay_whole():
     error = ConfigError(
         "profile lab exists in /etc/users/me/config/eosctl", hint="take another name: eosctl profile add N -b B"
     )

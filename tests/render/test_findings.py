@@ -62,7 +62,7 @@ def test_an_expired_waiver_says_so_and_stays_in_its_place():
     ]
 
 
-def test_what_is_new_comes_before_what_is_known():
+def test_new_findings_come_before_known_ones():
     shown = lines(row("old", new=False), row("fresh", new=True))
     assert [line for line in shown if line and not line.startswith(" ")] == [
         "Findings",

@@ -229,7 +229,7 @@ def test_many_rows_are_a_line_each_in_json():
     assert len(text.splitlines()) == 1001 + 7
 
 
-def test_what_two_rows_share_is_written_twice():
+def test_a_value_that_two_rows_share_is_written_twice():
     """An anchor of YAML would be a form that json has not."""
     store = {"offset": 7}
     text = text_of_envelope({"rows": [{"a": store, "b": store}]}, Output.YAML)

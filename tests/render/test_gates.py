@@ -155,7 +155,7 @@ def test_a_connector_with_the_verdict_cannot_tell_is_an_error():
     assert gate(audited(connectors=())).lacking == ("no connector was judged",)
 
 
-def test_what_the_last_run_had_found_does_not_fail_again_and_says_so():
+def test_findings_of_the_last_run_do_not_fail_again_and_are_marked():
     finding = OFFSET_SET_BACK.finding("orders", "went back", {"count": 1, "connectors": ["orders"]})
     first = audited(finding, connectors=(ConnectorVerdict("orders", AuditVerdict.BROKEN),))
     assert outcomes(gate(first)) == {"EOS200": Outcome.FAILED}

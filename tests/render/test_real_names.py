@@ -143,7 +143,7 @@ def test_of_many_rows_five_are_shown_with_a_count_and_all_in_a_pipe() -> None:
     assert len(lines(*rows[:6], width=80, most=5)) == 7, "one more is shown, not counted"
 
 
-def test_what_is_said_of_all_rows_is_true_of_those_that_are_not_shown() -> None:
+def test_a_statement_about_all_rows_is_true_of_hidden_rows_too() -> None:
     rows = [row("n" * 40 + str(number), "sink" if number == 8 else "source") for number in range(9)]
     assert not any("KIND source" in line for line in lines(*rows, width=50, most=5))
 

@@ -69,7 +69,7 @@ def accepts(envelope, *, closed=False):
 @pytest.mark.parametrize(
     "changes", [{}, {"age_s": Skipped("it was denied")}, {"advice": None}, {"places": []}, {"more": {"x": [1]}}]
 )
-def test_what_a_view_may_write_is_accepted(changes):
+def test_the_schema_accepts_each_form_that_a_view_may_write(changes):
     assert accepts(written(**changes))
     assert accepts(written(**changes), closed=True)
 
@@ -78,7 +78,7 @@ def test_what_a_view_may_write_is_accepted(changes):
     "changes",
     [{"name": ...}, {"name": 1}, {"age_s": None}, {"age_s": "1.5"}, {"advice": "kill"}, {"places": [{"topic": "t"}]}],
 )
-def test_what_is_missing_or_of_another_type_is_refused(changes):
+def test_a_missing_field_or_one_of_another_type_is_refused(changes):
     assert not accepts(written(**changes))
 
 

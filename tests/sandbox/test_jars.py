@@ -217,7 +217,7 @@ def test_of_two_that_ask_at_once_one_fetches(empty_cache, scripted_resolver):
     assert len(scripted_resolver) == 1
 
 
-def test_what_a_killed_fetch_left_is_removed_and_fetched_again(empty_cache, scripted_resolver):
+def test_a_partial_download_is_removed_and_fetched_again(empty_cache, scripted_resolver):
     half = empty_cache / ".4.3.1.12345" / "libs"
     half.mkdir(parents=True)
     (half / "kafka_2.13-4.3.1.jar").touch()

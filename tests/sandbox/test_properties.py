@@ -170,7 +170,7 @@ def test_versions_compare_as_numbers():
         {"directory": Path("a,b")},
     ],
 )
-def test_what_a_sandbox_cannot_be_is_a_usage_error(spec):
+def test_impossible_sandbox_options_are_a_usage_error(spec):
     with pytest.raises(UsageError):
         SandboxSpec(**spec)
 
@@ -274,7 +274,7 @@ def test_each_plugin_is_a_directory_of_its_own_on_the_workers_path(tmp_path: Pat
 
 
 @pytest.mark.parametrize("plugin", ["no/such/directory", "group:artifact", "a:b:c:d:e", "a:b:c@exe"])
-def test_what_is_neither_a_directory_nor_an_artifact_is_refused_before_anything_starts(plugin: str):
+def test_a_plugin_that_is_neither_a_directory_nor_an_artifact_is_refused_before_any_start(plugin: str):
     with pytest.raises(UsageError, match="is no directory"):
         SandboxSpec(plugins=(plugin,))
 

@@ -131,7 +131,7 @@ def test_evidence_is_of_all_members_and_names_those_that_do_not_answer(members: 
     assert [each.what for each in asked.coverage.gaps] == [f"worker {NOBODY}", f"worker {unnamed}: enabled"]
 
 
-def test_what_one_worker_says_for_all_stays_as_complete_as_it_was(members: list[str]) -> None:
+def test_the_answer_of_one_worker_for_all_stays_complete(members: list[str]) -> None:
     with serve(FakeWorker()) as [named]:
         members += [named, NOBODY]
         asked = reader(Reach(named))
@@ -170,7 +170,7 @@ def test_without_a_named_worker_a_member_speaks_for_all(members: list[str]) -> N
     assert configs is None, "they hold secrets"
 
 
-def test_what_only_adds_to_an_answer_waits_for_no_member(members: list[str]) -> None:
+def test_an_optional_read_waits_for_no_member(members: list[str]) -> None:
     with serve(FakeWorker()) as [url]:
         members.append(url)
         asked = reader(Reach())

@@ -231,7 +231,7 @@ def test_a_damaged_batch_costs_its_own_offsets_only(partition: Path, place: int,
     assert seen(partition) == (kept, [(8, 10)], 0)
 
 
-def test_what_is_damaged_beyond_a_chunk_is_passed_over_too(partition: Path, monkeypatch: pytest.MonkeyPatch):
+def test_damage_that_is_longer_than_a_chunk_is_skipped_too(partition: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(log_directories, "CHUNK", 300)
     write(partition, {0: batches(0, 10) + os.urandom(5000) + batches(40, 60)})
     assert seen(partition) == ([*range(0, 10, 2), *range(40, 60, 2)], [(10, 40)], 0)
@@ -305,7 +305,7 @@ def test_of_two_copies_of_a_partition_the_longer_one_is_read(partition: Path, tm
         assert offsets_of(read(segments)) == [*range(0, 20, 2)]
 
 
-def test_what_a_broker_writes_meanwhile_is_not_read(partition: Path):
+def test_records_that_a_broker_writes_meanwhile_are_not_read(partition: Path):
     write(partition, {0: batches(0, 10) + batch(10)[:50]})
     segments = survey(partition)
     assert (segments.end_offset, segments.cut_bytes) == (10, 50)

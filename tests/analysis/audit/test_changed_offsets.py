@@ -128,7 +128,7 @@ def test_positions_that_no_transaction_ended_with_leave_bounds(orders):
     assert (verdict, repeated, left_out) == (ALTERED, (0, 9), (0, 0))
 
 
-def test_what_has_not_been_read_again_yet_is_not_counted(orders):
+def test_records_that_were_not_read_again_yet_are_not_counted(orders):
     alter(orders, value_of(4))
     go_on(orders, range(5, 8))
     report = audit(orders.brokers)
@@ -244,7 +244,7 @@ def test_compaction_leaves_what_lies_behind_it_to_be_counted(orders):
     assert least <= 9 + 33 <= most
 
 
-def test_what_a_broken_connector_repeats_is_counted_beside(orders):
+def test_records_that_a_broken_connector_repeats_are_counted_separately(orders):
     alter(orders, value_of(4))
     go_on(orders, range(5, 13))
     orders.brokers.append(TopicPartition("orders", 1), [(None, b"x")] * 2)
@@ -253,7 +253,7 @@ def test_what_a_broken_connector_repeats_is_counted_beside(orders):
     assert any("18 records" in each for each in judged(report).reasons)
 
 
-def test_what_is_unknown_comes_first_and_what_was_repeated_beside_it(orders):
+def test_cannot_tell_comes_before_altered_and_keeps_the_repeated_records(orders):
     alter(orders, value_of(4))
     go_on(orders, range(5, 13))
     orders.brokers.damage(TopicPartition("orders", 0), 30, magic=True)
@@ -488,5 +488,5 @@ def test_a_deleted_connector_is_not_known(removed):
         ([("1.0", ("commit-orders", b"broken")), ("1.0", ("strange", b"1"))], []),
     ],
 )
-def test_what_is_wrong_with_a_history(written, expected):
+def test_each_anomaly_of_a_history_is_found(written, expected):
     assert anomalies(summarize_config(events(*written))) == expected

@@ -145,7 +145,7 @@ def judged(placed: dict[TopicPartition, list[Record]], **sessions: list[int]) ->
         (["1.0 5", "2.0 6", "plain 7", "1.0 8"], {"plain-offsets-write": 1, "zombie-writer": 1}, []),
     ],
 )
-def test_what_the_writes_of_one_key_show(texts, counts, suspected):
+def test_writes_of_one_key_show_restarts_and_zombies(texts, counts, suspected):
     assert judged({SHARED: records(*texts)}, p1=[0, 3], p2=[0]) == (counts, suspected)
 
 

@@ -451,7 +451,7 @@ def test_ranges_that_expired_before_an_audit_read_them(planted):
     ]
 
 
-def test_what_is_open_is_reported_and_does_not_count(planted):
+def test_an_open_transaction_is_reported_and_does_not_count(planted):
     planted.orders.data(planted.orders.tasks[0], 2)
     report = planted.report()
     [finding] = report.findings

@@ -150,7 +150,7 @@ def test_parts_are_put_together_by_their_epoch_or_by_the_clock(texts, expected):
         ({"offsets": "d9@1", "data": "d3@1 c4@9"}, []),
     ],
 )
-def test_what_is_wrong_with_a_transaction(texts, expected):
+def test_each_fault_of_a_transaction_is_found(texts, expected):
     told = [each for each in kinds(parts(**texts)) if each[0] != "offsets-without-data"]
     assert told == expected
 
@@ -245,7 +245,7 @@ def test_nothing_of_a_producer_is_closed_while_it_has_an_open_part():
 
 
 @pytest.mark.parametrize(("offset", "data"), [(0, [DATA]), (3, [DATA]), (20, []), (4, None)])
-def test_what_was_committed_with_an_offset_is_found_by_its_transaction(offset, data):
+def test_records_committed_with_an_offset_are_found_by_their_transaction(offset, data):
     asked = [OffsetsWrite("offsets", 0, offset, 7), OffsetsWrite("offsets", 1, 0, 7), OffsetsWrite("offsets", 0, 0, 8)]
     found = {OFFSETS: [items("d3@1", "c4@9", "d4@20", "c5@30")], DATA: [items("d3@1", "c4@9")]}
     parts = tuple(OutputPart(place.topic, place.partition, 0, 3, 4) for place in data or ())
@@ -454,7 +454,7 @@ def test_data_without_offsets_is_held_against_a_connector_only_where_its_task_wr
     assert kinds(parts(data="d3@1 c4@9"), JudgementInputs(NOW, -1, owners)) == [(expected, "orders-0", 0)]
 
 
-def test_what_another_writer_ended_in_two_ways_is_not_held_against_a_connector():
+def test_another_writer_s_transaction_with_two_ends_does_not_count_against_a_connector():
     found = parts(data="d3@1 c4@9", data2="d3@1 a4@9")
     assert ("mixed-markers", "orders-0", 0) in kinds(found)
     others = JudgementInputs(NOW, -1, Owners({}, OWNERS.topics, frozenset({7})))

@@ -204,7 +204,7 @@ def test_records_before_the_first_equal_one_and_behind_the_last_are_no_gaps():
     assert counted(align(TEN, [70, 71, 3, 4, 5])) == Counted(matched=3, head=3, lead=2, lag=4)
 
 
-def test_what_the_mirror_says_it_copied_is_a_gap_where_it_is_not_there():
+def test_offsets_that_the_mirror_committed_without_copies_are_a_gap():
     found = align(TEN, [0, 1, 2, 3, 4], position=3 * 6)
     assert found.gaps == (Stretch(15, 19, 5, 5, 2, 0),)
     assert found.lag == Stretch(21, 28, 5, 5, 3, 7)
@@ -237,12 +237,12 @@ def test_a_gap_and_a_repeat_larger_than_the_window_are_found_in_the_whole_source
     assert counted(again) == Counted(matched=3000, repeats=2900)
 
 
-def test_what_comes_late_by_more_than_the_window_is_no_gap():
+def test_records_late_by_more_than_the_window_are_no_gap():
     found = align(Source(3000), [*range(100), *range(2000, 3000), *range(100, 2000)], window=50)
     assert counted(found) == Counted(matched=3000, late=1900)
 
 
-def test_what_may_be_a_missing_record_is_that_one_late_and_no_gap_before_an_equal_one_ahead():
+def test_a_late_record_is_preferred_to_a_gap_before_an_equal_record_ahead():
     """No record need be lost: the missing one came late, and the others are still to come."""
     found = align(Texts(9, 5, 6, 7, 5, 8), [9, 6, 5])
     assert counted(found) == Counted(matched=3, late=1, lag=3)
@@ -351,7 +351,7 @@ def test_a_whole_copy_is_held():
 @pytest.mark.parametrize(
     ("kind", "name"), [("gaps", "mirror-gap"), ("repeats", "mirror-repeat"), ("late", "mirror-disorder")]
 )
-def test_what_is_missing_repeated_or_out_of_order_breaks_it(kind: str, name: str):
+def test_missing_repeated_or_reordered_records_break_the_verdict(kind: str, name: str):
     assert judged(replace(WHOLE, **{kind: (PIECE,)})) == ("broken", {name: "error"})
 
 
@@ -443,7 +443,7 @@ def test_nothing_in_common_is_never_held():
     assert judged(Alignment(source_records=10), replace(empty, position=9)) == ("broken", {"mirror-gap": "error"})
 
 
-def test_what_was_changed_in_every_record_is_said():
+def test_a_change_in_every_record_is_reported():
     found = replace(WHOLE, compared=Compared.KEY_AND_VALUE)
     assert judged(found) == ("held", {"mirror-changed": "warning"})
 
