@@ -281,7 +281,7 @@ def lines_of(facts: OffsetsFacts | Skipped = FACTS) -> list[str]:
     [FACTS, NOT_READ, OffsetsFacts(WorkerSettings("offsets", NOT_READ, NOT_READ, clients=NOT_READ), {})],
     ids=["full", "skipped", "none"],
 )
-def test_a_document_is_read_back_as_it_was_written(facts: OffsetsFacts | Skipped) -> None:
+def test_a_snapshot_is_read_back_as_it_was_written(facts: OffsetsFacts | Skipped) -> None:
     assert decode_snapshot(lines_of(facts)) == snapshot(facts)
 
 

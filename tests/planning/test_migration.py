@@ -428,7 +428,7 @@ def test_a_workers_topic_that_does_not_exist_is_not_made():
         ),
     ],
 )
-def test_each_objection_to_a_commit_is_named(facts: MigrationFacts, why: str):
+def test_each_objection_to_a_restore_is_named(facts: MigrationFacts, why: str):
     assert why in plan_restore(CREATE, facts).objections
 
 
