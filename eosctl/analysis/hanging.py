@@ -23,8 +23,10 @@ from typing import Final
 from msgspec import Struct
 
 from eosctl.model.connectors import OFFSETS_TOPIC, ConnectorState
+from eosctl.model.groups import ListedGroup
 from eosctl.model.hanging import (
     Advice,
+    GroupLag,
     HeldBack,
     OpenTransaction,
     PartitionStability,
@@ -35,7 +37,7 @@ from eosctl.model.hanging import (
 from eosctl.model.names import TopicPartition
 from eosctl.model.skipped import Skipped
 from eosctl.model.times import ClusterClock
-from eosctl.model.topics import PartitionOffsets
+from eosctl.model.topics import PartitionOffsets, RecordCounts, RecordTally
 from eosctl.model.transactions import ActiveProducer, TransactionState
 
 TIMEOUT_SCAN_MS: Final = 10_000
@@ -141,6 +143,59 @@ def stability(
     return tuple(
         sorted(all_, key=lambda each: (each.since_ms is None, each.since_ms or 0, each.offsets.topic_partition))
     )
+
+
+def reading_committed(
+    committed: Mapping[str, Mapping[TopicPartition, int] | Skipped], offsets: Mapping[TopicPartition, PartitionOffsets]
+) -> dict[str, Mapping[TopicPartition, int]]:
+    """The positions of each group in these partitions. A group beyond a last stable offset reads uncommitted."""
+    found: dict[str, Mapping[TopicPartition, int]] = {}
+    for group_id, all_of in committed.items():
+        here = {} if isinstance(all_of, Skipped) else {place: at for place, at in all_of.items() if place in offsets}
+        if here and all(at <= offsets[place].last_stable_offset for place, at in here.items()):
+            found[group_id] = here
+    return found
+
+
+def behind(offsets: PartitionOffsets, position: int) -> int:
+    """How many offsets lie from the position to the last stable offset."""
+    return max(0, offsets.last_stable_offset - max(position, offsets.log_start_offset))
+
+
+def group_lags(
+    positions: Mapping[str, Mapping[TopicPartition, int]],
+    groups: Mapping[str, ListedGroup],
+    offsets: Mapping[TopicPartition, PartitionOffsets],
+    tallies: Mapping[TopicPartition, RecordTally | Skipped],
+) -> tuple[GroupLag, ...]:
+    """Of each group; those with most records before them first."""
+    found = [
+        _group_lag(groups[group_id], {offsets[place]: at for place, at in here.items()}, tallies)
+        for group_id, here in positions.items()
+        if group_id in groups
+    ]
+    return tuple(
+        sorted(found, key=lambda each: (-each.counts.readable - each.uncounted, -each.held_back, each.group.group_id))
+    )
+
+
+def _group_lag(
+    group: ListedGroup,
+    positions: Mapping[PartitionOffsets, int],
+    tallies: Mapping[TopicPartition, RecordTally | Skipped],
+) -> GroupLag:
+    counts, uncounted, partitions = RecordCounts(0, 0, 0, 0), 0, 0
+    for offsets, position in positions.items():
+        left = behind(offsets, position)
+        partitions += bool(left or offsets.held_back)
+        tally = tallies.get(offsets.topic_partition)
+        start = max(position, offsets.log_start_offset)
+        known = tally.counts(start, offsets.last_stable_offset) if isinstance(tally, RecordTally) else None
+        if known is None:
+            uncounted += left
+        else:
+            counts = RecordCounts(*map(sum, zip(counts, known, strict=True)))
+    return GroupLag(group, partitions, counts, uncounted, sum(each.held_back for each in positions))
 
 
 def held_back(

@@ -355,11 +355,27 @@ class GroupReading(Struct, frozen=True):
         return offsets.held_back > 0 and committed is not None and committed <= offsets.last_stable_offset
 
 
+class GroupLag(Struct, frozen=True):
+    """What lies before a consumer group in all partitions that it committed offsets of, if its members read committed.
+
+    partitions counts those where it is behind or held back. counts are the sums of those that were counted; uncounted
+    are the offsets before the last stable offsets of the others. held_back are the offsets between last stable offset
+    and high watermark where the group is not beyond.
+    """
+
+    group: ListedGroup
+    partitions: int
+    counts: RecordCounts
+    uncounted: int
+    held_back: int
+
+
 class LastStableOffsets(Result, frozen=True, kw_only=True):
     """Partitions with the transactions that hold back their last stable offsets; as_of is in ms since the epoch.
 
     free counts the other partitions; not_searched are those without an answer from a leader. owners belong to
-    transactional IDs; group is the requested one, and counts are of what it can still read of the partitions.
+    transactional IDs; group is the requested one, and counts are of what it can still read of the partitions. Without
+    it, lags are those of all consumer groups that may read committed, those with most before them first.
     """
 
     as_of: int
@@ -371,6 +387,7 @@ class LastStableOffsets(Result, frozen=True, kw_only=True):
     notes: tuple[str, ...]
     group: GroupReading | None = None
     counts: Mapping[TopicPartition, RecordCounts | Skipped] = field(default_factory=dict)
+    lags: tuple[GroupLag, ...] | Skipped = ()
 
     @property
     def failure(self) -> EosctlError | None:

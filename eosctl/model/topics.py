@@ -38,6 +38,36 @@ class RecordCounts(NamedTuple):
     removed: int
 
 
+class CountedStretch(NamedTuple):
+    """The records of the offsets from `first` to before `limit`, as RecordCounts has them."""
+
+    first: int
+    limit: int
+    readable: int
+    aborted: int
+    markers: int
+
+    def joined(self, following: "CountedStretch") -> "CountedStretch":
+        """Both as one; `following` begins at the limit."""
+        counts = (mine + other for mine, other in zip(self[2:], following[2:], strict=True))
+        return CountedStretch(self.first, following.limit, *counts)
+
+
+class RecordTally(Struct, frozen=True):
+    """Counted stretches of one partition below its last stable offset, in their order; between two may be a gap."""
+
+    stretches: tuple[CountedStretch, ...] = ()
+
+    def counts(self, start: int, limit: int) -> RecordCounts | None:
+        """What lies between the two offsets; None where it is not counted, or not for a beginning at `start`."""
+        found, reached = CountedStretch(start, start, 0, 0, 0), start
+        for each in self.stretches:
+            if each.first == reached and each.limit <= limit:
+                found, reached = found.joined(each), each.limit
+        removed = limit - start - found.readable - found.aborted - found.markers
+        return RecordCounts(found.readable, found.aborted, found.markers, removed) if reached == limit else None
+
+
 class TopicFacts(Struct, frozen=True):
     """A topic as the cluster describes it; settings are its effective configs, Skipped if unread.
 

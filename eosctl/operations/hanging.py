@@ -1,6 +1,7 @@
 """Answers `transactions hanging` and `lso`: open transactions that no coordinator will end, and waiting readers."""
 
 from collections.abc import Callable, Collection, Mapping
+from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -8,10 +9,13 @@ from msgspec.structs import replace
 from eosctl.analysis.hanging import (
     ALL_AGES,
     ConnectTopics,
+    behind,
     find_candidates,
     find_young,
+    group_lags,
     held_back,
     judge,
+    reading_committed,
     stability,
     still_open,
     waiting_parts,
@@ -21,6 +25,7 @@ from eosctl.analysis.transactions import owners_of
 from eosctl.errors import Unreachable, UsageError
 from eosctl.model.groups import CONSUMER_OFFSETS, ListedGroup
 from eosctl.model.hanging import (
+    GroupLag,
     GroupReading,
     HangingTransactions,
     HeldBack,
@@ -279,7 +284,33 @@ def _look(reader: ClusterReader, request: StabilityRequest, connect: ConnectName
         coverage=reader.coverage + _unread_places(group, wanted),
         group=group,
         counts={} if group is None else _counted(reader, group, offsets, request.within),
+        lags=_lags(reader, offsets) if group is None else (),
     )
+
+
+WITHIN: Final = 100_000
+"""Without --group, a group's records are counted in partitions where it is at most so many offsets behind."""
+MOST_BYTES: Final = 16 << 20
+"""How much is read to count them. A watch continues in its next cycle."""
+
+
+def _lags(reader: ClusterReader, offsets: Mapping[TopicPartition, PartitionOffsets]) -> tuple[GroupLag, ...] | Skipped:
+    """Those of all consumer groups that may read committed, in these partitions."""
+    with reader.optional_reads():
+        groups, committed = reader.groups(), reader.committed_by_group()
+        if isinstance(groups, Skipped):
+            return groups
+        if isinstance(committed, Skipped):
+            return committed
+        positions = reading_committed(committed, offsets)
+        wanted: dict[PartitionOffsets, set[int]] = {}
+        for here in positions.values():
+            for place, at in here.items():
+                if 0 < behind(offsets[place], at) <= WITHIN:
+                    wanted.setdefault(offsets[place], set()).add(at)
+        nearest = sorted(wanted, key=lambda each: (behind(each, min(wanted[each])), each.topic_partition))
+        tallies = reader.record_tallies({each: wanted[each] for each in nearest}, MOST_BYTES)
+    return group_lags(positions, groups, offsets, tallies)
 
 
 def _counted(
@@ -289,16 +320,20 @@ def _counted(
     if group.group.is_share:
         return {}
     positions = {each: (at,) for place, each in offsets.items() if (at := group.at(place)) is not None}
-    behind = {each: each.last_stable_offset - max(at, each.log_start_offset) for each, (at,) in positions.items()}
-    counted = reader.record_counts({each: starts for each, starts in positions.items() if behind[each] <= within})
-    return {
-        each.topic_partition: not_asked(f"it is {behind[each]:,} offsets behind; give --within {behind[each]}")
-        if behind[each] > within
-        else counts
-        if isinstance(counts := counted[each.topic_partition], Skipped)
-        else counts[at]
-        for each, (at,) in positions.items()
-    }
+    left = {each: behind(each, at) for each, (at,) in positions.items()}
+    tallies = reader.record_tallies({each: starts for each, starts in positions.items() if left[each] <= within})
+    counts: dict[TopicPartition, RecordCounts | Skipped] = {}
+    for each, (at,) in positions.items():
+        tally = tallies.get(each.topic_partition)
+        if tally is None:
+            counts[each.topic_partition] = not_asked(f"it is {left[each]:,} offsets behind; give --within {left[each]}")
+        elif isinstance(tally, Skipped):
+            counts[each.topic_partition] = tally
+        else:
+            begin = min(max(at, each.log_start_offset), each.last_stable_offset)
+            known = tally.counts(begin, each.last_stable_offset)
+            counts[each.topic_partition] = Skipped("its records were not counted") if known is None else known
+    return counts
 
 
 def _read_group(reader: ClusterReader, group_id: str) -> GroupReading:

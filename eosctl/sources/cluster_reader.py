@@ -20,7 +20,7 @@ from eosctl.errors import EosctlError, UsageError
 from eosctl.model.client_properties import ClientProperties
 from eosctl.model.names import TopicPartition
 from eosctl.model.skipped import Coverage, Skipped, read_or_skip, unread_in
-from eosctl.model.topics import PartitionOffsets, RecordCounts, RecordsDigest, TopicDescription
+from eosctl.model.topics import PartitionOffsets, RecordsDigest, RecordTally, TopicDescription
 from eosctl.model.workers import LiveOwners, possible_groups
 
 if TYPE_CHECKING:
@@ -290,10 +290,13 @@ class ClusterReader(TopicReader, Protocol):
     def offsets(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, PartitionOffsets | Skipped]:
         """Log start offset, last stable offset and high watermark of each."""
 
-    def record_counts(
-        self, positions: Mapping[PartitionOffsets, Collection[int]]
-    ) -> Mapping[TopicPartition, Mapping[int, RecordCounts] | Skipped]:
-        """What lies between each of these offsets and the last stable offset of its partition; reads the records."""
+    def record_tallies(
+        self, positions: Mapping[PartitionOffsets, Collection[int]], most_bytes: int | None = None
+    ) -> Mapping[TopicPartition, RecordTally | Skipped]:
+        """Counts of what lies between each of these offsets and the last stable offset of its partition.
+
+        Reads the records, at most so many bytes, in the order of the positions; the next request goes on there.
+        """
 
     def first_timestamps(
         self, offsets: Mapping[TopicPartition, int], leaders: Mapping[TopicPartition, int]
@@ -307,6 +310,9 @@ class ClusterReader(TopicReader, Protocol):
 
     def committed_offsets(self, group_id: str) -> Mapping[TopicPartition, int] | Skipped:
         """Every offset that the group committed; of a share group its start offsets."""
+
+    def committed_by_group(self) -> Mapping[str, Mapping[TopicPartition, int] | Skipped] | Skipped:
+        """Every offset that each of the listed consumer groups committed."""
 
     def pending_commits(
         self, transactions: Collection[OpenTransaction]
@@ -368,11 +374,13 @@ class KeptFact(NamedTuple):
 class KeptFacts:
     """Facts that several readers of one session share, each by its question; a few are for later sessions, too.
 
-    silent are the workers that did not answer in this session, by their addresses.
+    silent are the workers that did not answer in this session, by their addresses. tallies are of topics' records, by
+    the ID of the topic and the partition.
     """
 
     def __init__(self) -> None:
         self.by_question: dict[tuple[object, ...], KeptFact] = {}
+        self.tallies: dict[tuple[str, TopicPartition], RecordTally] = {}
         self.silent: dict[str, Skipped] = {}
 
     def probes(self, processes: object, kept_s: float) -> dict[str, bool]:

@@ -1,7 +1,7 @@
 """Every record of a partition in offset order, with what became of the transaction it was written in."""
 
 import time
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -30,7 +30,7 @@ from eosctl.model.names import TopicPartition
 from eosctl.model.offsets import OffsetsPartition, OffsetsTopic
 from eosctl.model.records import Entry, IsolationLevel, Record, RecordState, Writer, first_time
 from eosctl.model.skipped import Skipped
-from eosctl.model.topics import PartitionOffsets, RecordCounts, RecordsDigest
+from eosctl.model.topics import CountedStretch, PartitionOffsets, RecordsDigest, RecordTally
 from eosctl.sources.kafka_topics import topic_facts, topic_facts_or_skipped
 
 FETCH_BYTES: Final = 1 << 20
@@ -469,34 +469,103 @@ def _stated_batch(reader: LogReader, batch: Batch, state: RecordState) -> Stated
     return StatedBatch(batch, state, reader.first, reader.limit)
 
 
-def count_records(wire: Wire, offsets: PartitionOffsets, starts: Collection[int]) -> dict[int, RecordCounts]:
-    """What lies between each of these offsets and the last stable one; of a deleted offset from the log start on.
+CELL: Final = 1024
+"""A tally has a stretch for so many offsets at most: a stretch is read again if a position lies within it."""
 
-    One reading from the first of them. A batch within the same two starts is counted by its header.
+
+class Allowance:
+    """The bytes that may still be read; None: any number."""
+
+    def __init__(self, most_bytes: int | None = None) -> None:
+        self._left = most_bytes
+
+    @property
+    def is_spent(self) -> bool:
+        return self._left is not None and self._left <= 0
+
+    def take(self, size: int) -> None:
+        self._left = None if self._left is None else self._left - size
+
+
+def clamp(start: int, offsets: PartitionOffsets) -> int:
+    """Where a consumer at this position goes on: not before the log start, and not beyond the last stable offset."""
+    return min(max(start, offsets.log_start_offset), offsets.last_stable_offset)
+
+
+def tally_records(
+    wire: Wire,
+    offsets: PartitionOffsets,
+    starts: Collection[int],
+    kept: RecordTally,
+    allowance: Allowance,
+) -> RecordTally:
+    """Counts what lies between each of these positions and the last stable offset.
+
+    Stretches of an earlier tally are read again only where a position lies within one. If the allowance is spent, the
+    tally ends early, and the next one continues it.
     """
-    limit = offsets.last_stable_offset
-    begins = {start: min(max(start, offsets.log_start_offset), limit) for start in starts}
-    points = sorted({*begins.values()} - {limit})
-    found = {point: [0, 0, 0] for point in (*points, limit)}
+    begins, limit = sorted({clamp(start, offsets) for start in starts}), offsets.last_stable_offset
+    known = [
+        each
+        for each in kept.stretches
+        if begins[0] <= each.first
+        and each.limit <= limit
+        and bisect_right(begins, each.first) == bisect_left(begins, each.limit)
+    ]
+    found: list[CountedStretch] = []
+    reached = begins[0]
+    for first, end, stretch in [*((each.first, each.limit, each) for each in known), (limit, limit, None)]:
+        if reached < first and not allowance.is_spent:
+            found += _count_span(wire, offsets.topic_partition, _edges(reached, first, begins), allowance)
+        found += [] if stretch is None else [stretch]
+        reached = end
+    return RecordTally(tuple(_joined(found, begins)))
+
+
+def _edges(first: int, limit: int, begins: Iterable[int]) -> Sequence[int]:
+    cuts = {*begins, *range(first - first % CELL, limit, CELL)}
+    return sorted({first, *(each for each in cuts if first < each < limit), limit})
+
+
+def _joined(stretches: Iterable[CountedStretch], begins: Collection[int]) -> Iterator[CountedStretch]:
+    """Those that follow each other within one cell are one, if no position lies between them."""
+    before: CountedStretch | None = None
+    for each in stretches:
+        if before is not None and before.limit == each.first and each.first % CELL and each.first not in begins:
+            before = before.joined(each)
+        else:
+            yield from () if before is None else (before,)
+            before = each
+    yield from () if before is None else (before,)
+
+
+def _count_span(
+    wire: Wire, place: TopicPartition, edges: Sequence[int], allowance: Allowance
+) -> Iterator[CountedStretch]:
+    """The stretches between these offsets. A batch within one of them is counted by its header."""
+    first, limit = edges[0], edges[-1]
+    counted = [[0, 0, 0] for _ in edges]
+    reached = limit
 
     def note(offset: int, what: int, count: int = 1) -> None:
-        if points[0] <= offset < limit:
-            found[points[bisect_right(points, offset) - 1]][what] += count
+        if first <= offset < limit:
+            counted[bisect_right(edges, offset) - 1][what] += count
 
-    if points:
-        reader = LogReader(wire, offsets.topic_partition, points[0], limit, IsolationLevel.READ_COMMITTED)
-        for part in decided_batches(reader, lambda header: note(header.base_offset, MARKERS)):
-            header, what = part.batch.header, ABORTED if part.state is RecordState.ABORTED else READABLE
-            if part.whole and bisect_right(points, header.base_offset) == bisect_right(points, header.last_offset):
-                note(header.base_offset, what, header.record_count)
-            else:
-                for entry in decode_entries(part.batch, topic_partition=offsets.topic_partition):
-                    note(entry.offset, what)
-    counts, readable, aborted, markers = {}, 0, 0, 0
-    for point in sorted(found, reverse=True):
-        readable, aborted, markers = readable + found[point][0], aborted + found[point][1], markers + found[point][2]
-        counts[point] = RecordCounts(readable, aborted, markers, limit - point - readable - aborted - markers)
-    return {start: counts[begins[start]] for start in starts}
+    reader = LogReader(wire, place, first, limit, IsolationLevel.READ_COMMITTED)
+    for part in decided_batches(reader, lambda header: note(header.base_offset, MARKERS)):
+        header, what = part.batch.header, ABORTED if part.state is RecordState.ABORTED else READABLE
+        if part.whole and bisect_right(edges, header.base_offset) == bisect_right(edges, header.last_offset):
+            note(header.base_offset, what, header.record_count)
+        else:
+            for entry in decode_entries(part.batch, topic_partition=place):
+                note(entry.offset, what)
+        allowance.take(len(part.batch.data))
+        if allowance.is_spent:
+            reached = min(header.next_offset, limit)
+            break
+    for start, end, counts in zip(edges, edges[1:], counted, strict=False):
+        if start < reached:
+            yield CountedStretch(start, min(end, reached), *counts)
 
 
 READABLE, ABORTED, MARKERS = range(3)

@@ -19,6 +19,7 @@ from eosctl.model.whole_numbers import whole_number
 
 ID_EXPIRATION: Final = "transactional.id.expiration.ms"
 MAX_TRANSACTION_TIMEOUT: Final = "transaction.max.timeout.ms"
+CLEANUP_POLICY: Final = "cleanup.policy"
 NO_TOPIC_ID: Final = UUID(int=0)
 NOT_AUTHORIZED: Final = frozenset({29, 31})
 BROKER_PATIENCE_S: Final = 3.0
@@ -90,6 +91,17 @@ def topic_settings(wire: Wire, topic: str, keys: Iterable[str] | None = None) ->
     """Effective configs of `topic` (keys None: all) without secret ones; Skipped where DescribeConfigs is missing."""
     response = wire.request_any(describe_configs(TOPIC_RESOURCE, topic, keys))
     return settings_of(wire, response, f"Topic {topic}")
+
+
+def uncompacted_topics(wire: Wire, topics: Iterable[str]) -> Mapping[str, str]:
+    """Those of the topics whose records do not change below their end, as far as known, with their IDs."""
+    ids = read_or_skip(lambda: topic_ids(wire, topics))
+    found = {}
+    for name, topic_id in ({} if isinstance(ids, Skipped) else ids).items():
+        settings = read_or_skip(partial(topic_settings, wire, name, [CLEANUP_POLICY]))
+        if topic_id is not None and not isinstance(settings, Skipped) and settings.get(CLEANUP_POLICY) == "delete":
+            found[name] = topic_id
+    return found
 
 
 def broker_settings(wire: Wire, node_id: int, keys: Iterable[str] | None = None) -> Mapping[str, str] | Skipped:

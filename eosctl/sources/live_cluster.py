@@ -24,7 +24,7 @@ from eosctl.model.evidence import WorkerEvidence
 from eosctl.model.groups import ConnectGroup, Groups, no_such_group
 from eosctl.model.names import TopicPartition, coordinator_partition
 from eosctl.model.skipped import Cause, Skipped, not_asked, read_or_skip
-from eosctl.model.topics import PartitionOffsets, RecordCounts, RecordsDigest, TopicDescription
+from eosctl.model.topics import PartitionOffsets, RecordsDigest, RecordTally, TopicDescription
 from eosctl.model.transactions import AnsweredProducers
 from eosctl.model.workers import ConnectFacts, ConnectorStatus, FoundWorkers, oldest_version
 from eosctl.sources import (
@@ -118,6 +118,7 @@ class LiveCluster(CoverageLog):
         self._given = connections.connect_urls if connect_urls is None else connect_urls
         self._timeout_s = connections.timeout_s
         self._silent = {} if kept is None else kept.silent
+        self._tallies = {} if kept is None else kept.tallies
         self._are_spared = False
         self._found: FoundWorkers | None = None
         self._connections, self._progress, self._new_fold = connections, progress, new_fold
@@ -448,14 +449,29 @@ class LiveCluster(CoverageLog):
         return kafka_log.offsets_or_skipped(self._wire, partitions) if partitions else {}
 
     @tracked("records of")
-    def record_counts(
-        self, positions: Mapping[PartitionOffsets, Collection[int]]
-    ) -> Mapping[TopicPartition, Mapping[int, RecordCounts] | Skipped]:
-        """One partition after the other; needs Read on the topics."""
-        return {
-            bounds.topic_partition: read_or_skip(partial(kafka_log.count_records, self._wire, bounds, starts))
-            for bounds, starts in positions.items()
-        }
+    def record_tallies(
+        self, positions: Mapping[PartitionOffsets, Collection[int]], most_bytes: int | None = None
+    ) -> Mapping[TopicPartition, RecordTally | Skipped]:
+        """One partition after the other; needs Read on the topics.
+
+        A tally is kept for the next request unless the topic is compacted, which changes the counts.
+        """
+        allowance, kept = kafka_log.Allowance(most_bytes), self._tallies
+        ids = kafka_topics.uncompacted_topics(self._wire, {each.topic_partition.topic for each in positions})
+        found: dict[TopicPartition, RecordTally | Skipped] = {}
+        self._tallies = {}
+        for bounds, starts in positions.items():
+            place = bounds.topic_partition
+            key = ids.get(place.topic, ""), place
+            before = kept.get(key, RecordTally())
+            found[place] = tally = read_or_skip(
+                partial(kafka_log.tally_records, self._wire, bounds, starts, before, allowance)
+            )
+            if place.topic in ids and not isinstance(tally, Skipped):
+                self._tallies[key] = tally
+        if self._kept is not None:
+            self._kept.tallies = self._tallies
+        return found
 
     def first_timestamps(
         self, offsets: Mapping[TopicPartition, int], leaders: Mapping[TopicPartition, int]
@@ -493,6 +509,15 @@ class LiveCluster(CoverageLog):
             return kafka_groups.read_share_groups(wire, [group_id])[group_id].starts
         self.note(ALL_TOPICS, hidden_topics(wire))
         return kafka_groups.committed_offsets(wire, [group_id], None)[group_id]
+
+    @tracked("committed offsets of group")
+    def committed_by_group(self) -> Mapping[str, Mapping[TopicPartition, int] | Skipped] | Skipped:
+        """From all coordinators at once."""
+        groups = self.groups()
+        if isinstance(groups, Skipped):
+            return groups
+        consumers = [each.group_id for each in groups.values() if not each.is_connect and not each.is_share]
+        return read_or_skip(lambda: kafka_groups.committed_offsets(self._wire, consumers, None))
 
     @tracked("pending offset commits in")
     def pending_commits(

@@ -28,7 +28,7 @@ from eosctl.model.offsets import ConnectorOffset, OffsetsFacts, OffsetsTopic, St
 from eosctl.model.skipped import Cause, Skipped, not_asked
 from eosctl.model.timeline import TimelineFacts
 from eosctl.model.times import ClusterClock
-from eosctl.model.topics import PartitionOffsets, RecordCounts, RecordsDigest, TopicDescription, TopicFacts
+from eosctl.model.topics import PartitionOffsets, RecordsDigest, RecordTally, TopicDescription, TopicFacts
 from eosctl.model.transaction_log import LogEnd, TransactionLogRecords
 from eosctl.model.transactions import (
     AnsweredProducers,
@@ -421,9 +421,9 @@ class SavedCluster(CoverageLog):
         }
 
     @tracked("records of")
-    def record_counts(
-        self, positions: Mapping[PartitionOffsets, Collection[int]]
-    ) -> Mapping[TopicPartition, Mapping[int, RecordCounts] | Skipped]:
+    def record_tallies(
+        self, positions: Mapping[PartitionOffsets, Collection[int]], most_bytes: int | None = None
+    ) -> Mapping[TopicPartition, RecordTally | Skipped]:
         """A snapshot has no records of topics."""
         return {each.topic_partition: NOT_SAVED for each in positions}
 
@@ -444,6 +444,11 @@ class SavedCluster(CoverageLog):
     def committed_offsets(self, group_id: str) -> Mapping[TopicPartition, int]:
         """Raises UsageError: it has only those that lie where something is held back."""
         raise UsageError(f"a snapshot does not hold all offsets that group {group_id} committed: ask the cluster")
+
+    @tracked("committed offsets of groups")
+    def committed_by_group(self) -> Skipped:
+        """It has only those that lie where something is held back."""
+        return NOT_SAVED
 
     @tracked("pending offset commits in")
     def pending_commits(

@@ -7,7 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from eosctl.analysis.hanging import find_candidates, find_young, judge, still_open, why_undated
+from eosctl.analysis.hanging import (
+    find_candidates,
+    find_young,
+    group_lags,
+    judge,
+    reading_committed,
+    still_open,
+    why_undated,
+)
 from eosctl.analysis.offsets_report import Clusters, producing_elsewhere
 from eosctl.analysis.source_stores import stores_of
 from eosctl.errors import EosctlError, Interrupted, NotAuthorized, PartlyApplied, Refused, TimedOut
@@ -21,11 +29,13 @@ from eosctl.model.fencing import (
     Proof,
     failure_of,
 )
-from eosctl.model.hanging import Advice, HangingReason, join_open_transactions
+from eosctl.model.groups import ListedGroup
+from eosctl.model.hanging import Advice, GroupLag, HangingReason, join_open_transactions
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
 from eosctl.model.offsets import ConnectorOffsets, KnownPhase, WorkerSettings
 from eosctl.model.skipped import Skipped
 from eosctl.model.times import ClusterClock
+from eosctl.model.topics import CountedStretch, PartitionOffsets, RecordCounts, RecordTally
 from eosctl.model.transactions import (
     ActiveProducer,
     TransactionDescription,
@@ -372,3 +382,36 @@ def test_a_connector_that_produces_to_its_workers_cluster_is_not_reported(config
 
 def test_a_deleted_connector_is_not_reported():
     assert told(KnownPhase.ENABLED, SENT, known=False) == []
+
+
+# How far consumer groups are behind.
+
+ORDERS = PartitionOffsets(TopicPartition("orders", 0), 10, 30, 40)
+PAYMENTS = PartitionOffsets(TopicPartition("payments", 0), 0, 5, 5)
+PLACES = {each.topic_partition: each for each in (ORDERS, PAYMENTS)}
+
+
+def lags(*positions: tuple[PartitionOffsets, int], **tallies: RecordTally) -> tuple[GroupLag, ...]:
+    committed = {"g": {offsets.topic_partition: at for offsets, at in positions}}
+    counted = {TopicPartition(topic, 0): tally for topic, tally in tallies.items()}
+    groups = {"g": ListedGroup("g", "consumer", "Stable")}
+    return group_lags(reading_committed(committed, PLACES), groups, PLACES, counted)
+
+
+def test_a_groups_lag_is_summed_over_its_partitions_and_begins_at_the_log_start():
+    tally = RecordTally((CountedStretch(10, 20, 4, 1, 2), CountedStretch(20, 30, 8, 0, 1)))
+    [found] = lags((ORDERS, 3), (PAYMENTS, 5), orders=tally)
+    assert found.counts == RecordCounts(12, 1, 3, 4)
+    assert (found.partitions, found.uncounted, found.held_back) == (1, 0, 10)
+
+
+def test_offsets_of_a_gap_or_before_no_counted_stretch_are_uncounted():
+    gap = RecordTally((CountedStretch(10, 19, 4, 1, 2), CountedStretch(20, 30, 8, 0, 1)))
+    [found] = lags((ORDERS, 10), (PAYMENTS, 2), orders=gap)
+    assert (found.counts, found.uncounted) == (RecordCounts(0, 0, 0, 0), 23)
+    within = RecordTally((CountedStretch(10, 30, 4, 1, 2),))
+    assert lags((ORDERS, 15), orders=within)[0].uncounted == 15
+
+
+def test_a_group_beyond_a_last_stable_offset_reads_uncommitted_and_has_no_such_lag():
+    assert lags((ORDERS, 31), (PAYMENTS, 0)) == ()

@@ -7,10 +7,20 @@ from typing import Any
 import pytest
 from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
 
+from eosctl.analysis.metrics import catalogue as metrics
+from eosctl.clients.wire import Wire
+from eosctl.model.client_properties import ClientProperties
+from eosctl.model.names import TopicPartition as Place
+from eosctl.model.topics import RecordTally
+from eosctl.operations.evidence import EvidenceRequest
+from eosctl.operations.session_options import SessionOptions
+from eosctl.operations.watch import Watched, observe
+from eosctl.sources.kafka_log import Allowance, partition_offsets, tally_records
 from tests.commands.conftest import Eosctl
 from tests.conftest import FreshName
 from tests.faulty_sandbox import Sandbox
 from tests.integration.producers import create_topic, transactional_producer
+from tests.operations.quiet import Quiet
 
 pytestmark = [pytest.mark.kafka, pytest.mark.matrix]
 PARTITIONS = 3
@@ -115,3 +125,60 @@ def test_the_readable_records_are_what_a_consumer_then_gets(
     finally:
         reader.close()
         producers[0].abort_transaction(30)
+
+
+def test_cycles_of_a_watch_that_continue_each_other_count_what_a_consumer_then_gets(
+    broker: Sandbox, fresh_name: FreshName, eosctl: Eosctl
+) -> None:
+    servers, topic = broker.bootstrap_servers, fresh_name("watched")
+    create_topic(servers, topic, PARTITIONS)
+    seed = random.randrange(1 << 30)
+    chance = random.Random(seed)
+    groups = [fresh_name("watcher") for _ in range(3)]
+    readers = [consumer(servers, group) for group in groups]
+    positions = {group: [0] * PARTITIONS for group in groups}
+    watched = Watched(SessionOptions(Quiet(), servers), EvidenceRequest({}, preflight=False))
+    for _ in range(4):
+        producers, _ = write_history(servers, topic, fresh_name("cycling"), chance)
+        ends = [readers[0].get_watermark_offsets(TopicPartition(topic, each), 30)[1] for each in range(PARTITIONS)]
+        for group, reader in zip(groups, readers, strict=True):
+            if chance.random() < 0.7:
+                moved = [chance.randint(*sorted((at, end))) for at, end in zip(positions[group], ends, strict=True)]
+                positions[group] = moved
+                reader.commit(
+                    offsets=[TopicPartition(topic, each, at) for each, at in enumerate(moved)], asynchronous=False
+                )
+        found = observe(watched, watched.session(Quiet()))
+        watched = watched.continuing(found.log)
+        lags = {each.labels: each.value for each in found.samples if each.metric == metrics.GROUP_RECORDS}
+        listed = json.loads(eosctl("transactions", "lso", "-b", servers, "-o", "json").stdout)["data"]["groups"]
+        told = {row["group_id"]: row["lag_records"]["readable"] for row in listed}
+        for group, reader in zip(groups, readers, strict=True):
+            if any(positions[group]):
+                places = [TopicPartition(topic, each, at) for each, at in enumerate(positions[group])]
+                read = sum(read_from(reader, place) for place in places)
+                assert (lags[group,], told.get(group, 0)) == (read, read), f"seed {seed}"
+        producers[0].abort_transaction(30)
+    for reader in readers:
+        reader.close()
+
+
+def test_a_count_that_may_read_little_at_a_time_comes_to_the_same_end(broker: Sandbox, fresh_name: FreshName) -> None:
+    servers, topic = broker.bootstrap_servers, fresh_name("little")
+    create_topic(servers, topic, PARTITIONS)
+    producers, _ = write_history(servers, topic, fresh_name("little"), random.Random(7))
+    with Wire(ClientProperties((servers,))) as wire:
+        for each in range(PARTITIONS):
+            place = Place(topic, each)
+            offsets = partition_offsets(wire, [place])[place]
+            end = offsets.last_stable_offset
+            starts = [0, end // 2, end]
+            whole = tally_records(wire, offsets, starts, RecordTally(), Allowance())
+            little, asked = RecordTally(), 0
+            while little.counts(0, end) is None:
+                little, asked = tally_records(wire, offsets, starts, little, Allowance(200)), asked + 1
+            assert [little.counts(at, end) for at in starts] == [whole.counts(at, end) for at in starts]
+            assert asked > 2
+            unread = tally_records(wire, offsets, starts, whole, Allowance(0))
+            assert unread == whole, "what is counted is not read again"
+    producers[0].abort_transaction(30)

@@ -35,6 +35,18 @@ LSO_HELD: Final = Metric(
     ("topic", "partition", *OWNER),
     100,
 )
+GROUP_RECORDS: Final = Metric(
+    "eosctl_group_lag_records",
+    "Records that members of a consumer group can still get if they read committed; absent if not all were counted.",
+    ("group",),
+    200,
+)
+GROUP_OFFSETS: Final = Metric(
+    "eosctl_group_lag_offsets",
+    "Offsets before a consumer group without such a record, by kind: marker, aborted, removed, held_back or uncounted.",
+    ("group", "kind"),
+    1000,
+)
 HANGING: Final = Metric("eosctl_hanging_transactions", "Open transactions that no coordinator will end (KIP-664).")
 HANGING_AGE: Final = Metric(
     "eosctl_hanging_transaction_age_seconds",
@@ -130,7 +142,8 @@ LAST_SUCCESS: Final = Metric("eosctl_last_success_seconds", "End of the last com
 LEFT_OUT: Final = Metric("eosctl_series_left_out", "Series of a metric above its limit.", ("metric",), 50)
 
 METRICS: Final = (
-    *(LSO_HELD_PARTITIONS, LSO_LAG, LSO_HELD, HANGING, HANGING_AGE, HANGING_UNDECIDED),
+    *(LSO_HELD_PARTITIONS, LSO_LAG, LSO_HELD, GROUP_RECORDS, GROUP_OFFSETS),
+    *(HANGING, HANGING_AGE, HANGING_UNDECIDED),
     *(TRANSACTIONAL_IDS, OPEN_TRANSACTIONS, OPEN_AGE, EPOCHS_NEAR_END, IDS_NEAR_EXPIRY),
     *(FENCING_PENDING, FENCING_EXPECTED, INCONSISTENT, NULL_SHADOWS, OFFSET_AGE),
     *(SINCE_COMMIT, QUIET_RATIO),
@@ -161,6 +174,8 @@ _THEMES: Final = (
         (
             Panel("Held back for", SERIES, (LSO_HELD,), bad_from=900),
             Panel("Offsets held back", SERIES, (LSO_LAG,)),
+            Panel("Records before consumer groups that read committed", SERIES, (GROUP_RECORDS,)),
+            Panel("Offsets before them without a record", SERIES, (GROUP_OFFSETS,)),
             Panel("Transactions that hold partitions back", TABLE, (LSO_HELD,)),
         ),
     ),

@@ -11,7 +11,7 @@ from eosctl.analysis.rules.workers import probes
 from eosctl.model.audit import AuditVerdict
 from eosctl.model.config_topic import InspectedConnector
 from eosctl.model.evidence import Evidence
-from eosctl.model.hanging import HangingTransactions, LastStableOffsets, OpenTransaction
+from eosctl.model.hanging import GroupLag, HangingTransactions, LastStableOffsets, OpenTransaction
 from eosctl.model.ledger import JobSummary
 from eosctl.model.offsets import OffsetsReport, StoredOffset
 from eosctl.model.report import FindingKind, Result, Severity
@@ -142,6 +142,22 @@ def stability_samples(found: LastStableOffsets) -> Iterator[Sample]:
             yield Sample(metrics.LSO_HELD, (*place, *by), max(0, found.as_of - each.since_ms) / 1000)
 
 
+def group_samples(lags: Iterable[GroupLag]) -> Iterator[Sample]:
+    """What lies before each consumer group; kinds that it has none of have no series."""
+    for each in lags:
+        name, counts = each.group.group_id, each.counts
+        if not each.uncounted:
+            yield Sample(metrics.GROUP_RECORDS, (name,), counts.readable)
+        kinds = {
+            "marker": counts.markers,
+            "aborted": counts.aborted,
+            "removed": counts.removed,
+            "held_back": each.held_back,
+            "uncounted": each.uncounted,
+        }
+        yield from (Sample(metrics.GROUP_OFFSETS, (name, kind), count) for kind, count in kinds.items() if count)
+
+
 def _place(transaction: OpenTransaction) -> tuple[str, str, str]:
     place = transaction.topic_partition
     return place.topic, str(place.partition), str(transaction.producer.producer_id)
@@ -202,6 +218,7 @@ def _shortened(label: str) -> str:
 def _answer_samples(answers: Answers) -> Iterator[Sample]:
     if not isinstance(answers.last_stable, Skipped):
         yield from stability_samples(answers.last_stable)
+        yield from group_samples(() if isinstance(answers.last_stable.lags, Skipped) else answers.last_stable.lags)
     if not isinstance(answers.hanging, Skipped):
         yield from hanging_samples(answers.hanging)
     if not isinstance(answers.transactions, Skipped):

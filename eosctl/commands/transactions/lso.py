@@ -6,7 +6,7 @@ import typer
 
 from eosctl.commands.options import ConfigTopic, NamedPartitions, Partitions
 from eosctl.operations.session import Session
-from eosctl.render.answers.hanging import OF_A_GROUP, PARTITIONS, view_stability
+from eosctl.render.answers.hanging import BEHIND, OF_A_GROUP, PARTITIONS, view_stability
 from eosctl.shell.options import GlobalOptions, answer, reading, showing
 
 app = typer.Typer()
@@ -31,7 +31,7 @@ Within: TypeAlias = Annotated[
 
 
 @app.command()
-@showing(PARTITIONS, group=(OF_A_GROUP,))
+@showing(PARTITIONS, BEHIND, group=(OF_A_GROUP,))
 @reading
 def lso(
     options: GlobalOptions,
@@ -49,7 +49,8 @@ def lso(
     first open transaction begins. Without a topic, all blocked partitions of the cluster are shown. --watch refreshes
     on the terminal, and the last refresh is the answer. --group says where one consumer group (or share group) may
     wait, also for a transaction that commits its offsets. Of a consumer group it counts the records that read_committed
-    members still get, and the aborted records and markers between them, which make a lag that never goes to 0.
+    members still get, and the aborted records and markers between them, which make a lag that never goes to 0. Without
+    --group these are summed for each group: at most 16 MiB are read, and 100,000 offsets of a partition.
 
     Examples:
       eosctl transactions lso -b broker:9092

@@ -9,6 +9,7 @@ from msgspec import Struct
 from eosctl.model.groups import CONSUMER_OFFSETS
 from eosctl.model.hanging import (
     Advice,
+    GroupLag,
     GroupReading,
     HangingReason,
     HangingTransactions,
@@ -26,6 +27,7 @@ from eosctl.model.times import ClusterClock, rfc3339
 from eosctl.model.transactions import NO_OWNER, Ownership, TransactionState
 from eosctl.render.answers.transactions import (
     CountedRow,
+    GroupLagRow,
     HolderRow,
     OwnerFields,
     ReadingGroupRow,
@@ -378,6 +380,18 @@ OF_A_GROUP = Table(
 )
 
 
+BEHIND = Table(
+    "groups",
+    columns(
+        GroupLagRow,
+        "group_id partitions lag_records.readable lag_records.aborted lag_records.markers uncounted held_back",
+    ),
+    title="Consumer groups, if they read committed",
+    empty="no consumer group is behind",
+    most=20,
+)
+
+
 def view_stability(found: LastStableOffsets) -> Document:
     """`transactions lso`: the partitions shown, and how many others hold nothing back, or are unknown."""
     rows = [stability_row(each, found) for each in found.partitions]
@@ -387,20 +401,43 @@ def view_stability(found: LastStableOffsets) -> Document:
         partitions_not_held_back=found.free,
         not_searched=[str(each) for each in found.not_searched],
         group=None if found.group is None else _group(found.group),
+        groups=found.lags if isinstance(found.lags, Skipped) else list(_behind(found.lags)),
     )
     return Document(
         kind="transactions.lso",
         as_of=rfc3339(found.as_of),
         cluster_id=found.cluster_id,
         data=data,
-        blocks=(PARTITIONS if found.group is None else OF_A_GROUP,),
+        blocks=(PARTITIONS, *(() if isinstance(data.groups, Skipped) else (BEHIND,)))
+        if found.group is None
+        else (OF_A_GROUP,),
         prose=(
             (f"{len(held):,} of {len(held) + found.free:,} partitions blocked",)
             if found.group is None
             else tuple(_of_the_group(found.group, found))
         ),
-        notes=(*_endings(found), *unseen(found.not_searched), *found.notes),
+        notes=(*_endings(found), *_uncounted(data.groups), *unseen(found.not_searched), *found.notes),
     )
+
+
+def _behind(lags: Sequence[GroupLag]) -> Iterator[GroupLagRow]:
+    for each in lags:
+        if each.partitions:
+            yield row_of(
+                GroupLagRow,
+                each,
+                group_id=each.group.group_id,
+                state=each.group.state,
+                lag_records=row_of(CountedRow, each.counts),
+            )
+
+
+def _uncounted(rows: Sequence[GroupLagRow] | Skipped) -> Iterator[str]:
+    far = [] if isinstance(rows, Skipped) else [row for row in rows if row.uncounted]
+    if far:
+        worst = max(far, key=lambda row: row.uncounted)
+        command = f"eosctl transactions lso --group {shlex.quote(worst.group_id)} --within {worst.uncounted}"
+        yield f"not all offsets before {pluralize(len(far), 'group')} were counted; to count them: {command}"
 
 
 def _endings(found: LastStableOffsets) -> Iterator[str]:

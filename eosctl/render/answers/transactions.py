@@ -211,13 +211,30 @@ class ReadingGroupRow(Struct, frozen=True):
     pending_offset_commits: list[str] | Skipped
 
 
+class GroupLagRow(Struct, frozen=True):
+    """A consumer group that is behind or held back, if its members read committed: brokers do not show whether they do.
+
+    lag_records are the offsets from its committed offsets to the last stable offsets, as far as they were counted.
+    """
+
+    group_id: Annotated[
+        str, col("the consumer group; one that committed beyond a last stable offset is left out", "GROUP")
+    ]
+    state: str
+    partitions: Annotated[int, "partitions in which it is behind or held back"]
+    lag_records: CountedRow
+    uncounted: Annotated[int, "offsets before the last stable offsets that were not counted"]
+    held_back: Annotated[int, "offsets between last stable offset and high watermark"]
+
+
 class StabilityData(Struct, frozen=True):
-    """Partitions whose last stable offset is behind, and how many are not."""
+    """Partitions whose last stable offset is behind, and how many are not; groups are empty if one was asked about."""
 
     partitions: list[StabilityRow]
     partitions_not_held_back: int
     not_searched: list[str]
     group: ReadingGroupRow | None
+    groups: list[GroupLagRow] | Skipped
 
 
 OWNER = Column("OWNER", "owner", "who uses it", brief=brief_owner)
