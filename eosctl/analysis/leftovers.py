@@ -1,10 +1,11 @@
-"""What is open under a prefix of transactional IDs, and which of it was superseded by a later transaction.
+"""What is open under a prefix of transactional IDs, and which sibling committed a later transaction.
 
-1. A Flink job has one ID for each transaction or a pool of IDs, a sink of Iceberg a new UUID for each start: the ID
-   without its last number or UUID is the writer's.
-2. A writer commits its transactions in the order in which they began. So one that is open while a later one of its
-   writer is committed was left behind: by a restart from a later state, or by a client that is gone. Numbers alone do
-   not say this, because a pool uses low numbers again.
+1. A Flink job has one ID for each transaction or a pool of IDs, a sink of Iceberg a new UUID for each start: siblings
+   differ in their last number or UUID only.
+2. A subtask of a Flink job commits its transactions in the order in which they began: one that is open while a sibling
+   has committed a later one was left behind, by a restart from a later state or by a client that is gone.
+3. Producers of a pool (Spring's, or the older Flink producer's subtasks) are siblings as well, and independent of each
+   other. The log does not tell the two apart, so the sibling is named, and the transaction stays open.
 """
 
 import re
@@ -43,10 +44,8 @@ def find_leftovers(values: Mapping[str, TransactionLogValue]) -> tuple[Leftover,
 def _leftover(name: str, value: TransactionLogValue, committed: Mapping[str, tuple[int, str]]) -> Leftover:
     if value.state is not TransactionState.ONGOING:
         return Leftover(name, LeftoverKind.PREPARED, value)
-    later, by = committed.get(writer_of(name) or "", (-1, ""))
-    if later > value.start_ms:
-        return Leftover(name, LeftoverKind.SUPERSEDED, value, by)
-    return Leftover(name, LeftoverKind.OPEN, value)
+    start, sibling = committed.get(writer_of(name) or "", (-1, ""))
+    return Leftover(name, LeftoverKind.OPEN, value, sibling if start > value.start_ms else None)
 
 
 # Why markers of a decided transaction do not arrive. Its coordinator sends them to the leaders of the partitions, again

@@ -17,10 +17,9 @@ from eosctl.model.transactions import NO_TIMEOUT_MS, Ownership, TransactionState
 
 
 class LeftoverKind(StrEnum):
-    """open: Ongoing; superseded: Ongoing, and its writer has committed a later transaction; prepared: decided."""
+    """open: Ongoing; prepared: decided, and markers may be missing."""
 
     OPEN = "open"
-    SUPERSEDED = "superseded"
     PREPARED = "prepared"
 
 
@@ -35,15 +34,15 @@ class MissingMarker(Struct, frozen=True):
 class Leftover(Struct, frozen=True):
     """A transaction that has not ended, by the last record of its ID.
 
-    superseded_by is the ID of the same writer (the same ID without its last number or UUID) that committed a
-    transaction which began later. missing are the partitions whose markers a prepared one waits for, Skipped where they
+    later_commit is an ID that differs in its last number or UUID only, and committed a transaction which began later.
+    missing are the partitions whose markers a prepared one waits for, Skipped where they
     are not known; empty for others.
     """
 
     transactional_id: str
     kind: LeftoverKind
     value: TransactionLogValue
-    superseded_by: str | None = None
+    later_commit: str | None = None
     missing: tuple[MissingMarker, ...] | Skipped = ()
 
     @property

@@ -45,19 +45,19 @@ def test_open_ones_are_found_with_the_oldest_first():
     ]
 
 
-def test_an_open_one_is_superseded_by_a_later_one_of_its_writer_that_is_committed():
+def test_an_open_one_names_the_sibling_that_committed_a_later_one():
     ids = {"s-0-3": value(State.ONGOING, 30), "s-0-4": value(State.COMPLETE_COMMIT, 40)}
     (found,) = find_leftovers(ids)
-    assert (found.kind, found.superseded_by) == (LeftoverKind.SUPERSEDED, "s-0-4")
+    assert (found.kind, found.later_commit) == (LeftoverKind.OPEN, "s-0-4")
 
 
 @pytest.mark.parametrize(
     ("other", "state", "start"),
     [("s-0-4", State.COMPLETE_COMMIT, 20), ("s-0-4", State.COMPLETE_ABORT, 40), ("s-1-4", State.COMPLETE_COMMIT, 40)],
 )
-def test_an_earlier_an_aborted_or_anothers_transaction_supersedes_none(other, state, start):
+def test_an_earlier_an_aborted_or_anothers_transaction_is_no_later_commit(other, state, start):
     (found,) = find_leftovers({"s-0-3": value(State.ONGOING, 30), other: value(state, start)})
-    assert (found.kind, found.superseded_by) == (LeftoverKind.OPEN, None)
+    assert (found.kind, found.later_commit) == (LeftoverKind.OPEN, None)
 
 
 def test_its_coordinator_aborts_an_open_one_at_its_timeout():

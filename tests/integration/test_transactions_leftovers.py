@@ -75,8 +75,8 @@ def test_a_list_is_committed_and_the_rest_is_fenced(
     all_of_them = leftovers("--prefix", "", "--fence-rest", "--yes")
     assert (all_of_them.exit_code, "every ID of the cluster" in all_of_them.stderr) == (2, True), all_of_them.stderr
     found = rows(leftovers("--prefix", prefix))
-    assert [(row["transactional_id"], row["kind"], row["superseded_by"]) for row in found] == [
-        (older.transactional_id, "superseded", committed.transactional_id),
+    assert [(row["transactional_id"], row["kind"], row["later_commit"]) for row in found] == [
+        (older.transactional_id, "open", committed.transactional_id),
         (first.transactional_id, "open", None),
         (second.transactional_id, "open", None),
         (following.transactional_id, "open", None),

@@ -13,7 +13,7 @@ from eosctl.model.transactions import NO_TIMEOUT_MS, TransactionState
 from eosctl.render.answers.transactions import OwnerFields, PartitionRow, owner_fields
 from eosctl.render.document import Document, Table, Tone, col, columns, row_of
 
-TONES = {"superseded": Tone.BAD, "prepared": Tone.WARN}
+TONES = {"prepared": Tone.WARN}
 
 
 class MissingMarkerRow(Struct, frozen=True):
@@ -28,12 +28,11 @@ class MissingMarkerRow(Struct, frozen=True):
 class LeftoverRow(OwnerFields, frozen=True):
     """A transaction that has not ended.
 
-    superseded_by is the ID under which the same writer committed a later transaction; the writer is the ID without its
-    last number or UUID.
+    later_commit is an ID that differs in its last number or UUID only, and committed a transaction which began later.
     """
 
     transactional_id: Annotated[str, "the ID"]
-    kind: Annotated[LeftoverKind, col("open, superseded (its writer committed a later one) or prepared", tones=TONES)]
+    kind: Annotated[LeftoverKind, col("open, or prepared (decided)", tones=TONES)]
     state: Annotated[TransactionState, "its state at the coordinator"]
     producer_id: Annotated[int, "its producer"]
     producer_epoch: Annotated[int, col("its epoch", "EPOCH")]
@@ -46,7 +45,11 @@ class LeftoverRow(OwnerFields, frozen=True):
     partition_count: Annotated[
         int, col("its partitions; in Prepare*, partitions whose marker may be missing", "PARTITIONS")
     ]
-    superseded_by: Annotated[str | None, "the ID of the later transaction that is committed"]
+    later_commit: Annotated[
+        str | None,
+        "an ID that differs in its last number or UUID only, and committed a transaction that began later: a subtask "
+        "of Flink left this one behind; producers of a pool (Spring) are independent",
+    ]
     missing_markers: list[MissingMarkerRow] | Skipped
 
 
@@ -63,7 +66,7 @@ LEFTOVERS = Table(
     columns(
         LeftoverRow,
         "transactional_id kind state producer_id producer_epoch started running_s ends_at partition_count "
-        "superseded_by owner",
+        "later_commit owner",
     ),
     empty="nothing is open",
 )
@@ -110,7 +113,7 @@ def _row(left: Leftover, found: Leftovers) -> LeftoverRow:
         two_phase_commit=value.timeout_ms == NO_TIMEOUT_MS,
         partitions=partitions,
         partition_count=len(partitions),
-        superseded_by=left.superseded_by,
+        later_commit=left.later_commit,
         missing_markers=left.missing
         if isinstance(left.missing, Skipped)
         else [
