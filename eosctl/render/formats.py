@@ -403,7 +403,7 @@ def _grouped(lines: list[list[str]], columns: tuple[Column, ...], page: Page) ->
 
     Nothing where the page is too narrow for that, too.
     """
-    if page.width is None or len({cells[0] for cells in lines}) > len(lines) // 2:
+    if page.width is None or len(columns) == 1 or len({cells[0] for cells in lines}) > len(lines) // 2:
         return []
     alike = [number for number in range(2, len(columns)) if len({cells[number] for cells in lines}) == 1]
     kept = [number for number in range(1, len(columns)) if number not in alike]

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from msgspec import UNSET, Struct, UnsetType
 
@@ -300,6 +300,7 @@ def test_a_sentence_with_a_column_of_few_characters_makes_blocks_of_the_rows():
 
 
 @given(st.lists(ANY_TEXT, min_size=1, max_size=4), st.integers(min_value=40, max_value=120))
+@example(["0" * 41] * 2, 40)  # one column of equal rows that is too wide
 def test_a_table_keeps_to_the_width_but_for_words_that_are_longer(values, width):
     from eosctl.render.cells import columns_across
 
