@@ -5,7 +5,7 @@
 2. A subtask of a Flink job commits its transactions in the order in which they began: one that is open while a sibling
    has committed a later one was left behind, by a restart from a later state or by a client that is gone.
 3. Producers of a pool (Spring's, or the older Flink producer's subtasks) are siblings as well, and independent of each
-   other. The log does not tell the two apart, so the sibling is named, and the transaction stays open.
+   other. By the log alone the two look the same, so the sibling is named, and the transaction stays open.
 """
 
 import re
