@@ -47,8 +47,8 @@ class LeftoverRow(OwnerFields, frozen=True):
     ]
     later_commit: Annotated[
         str | None,
-        "an ID that differs in its last number or UUID only, and committed a transaction that began later: a subtask "
-        "of Flink left this one behind; producers of a pool (Spring) are independent",
+        "an ID that differs in its last number or UUID only, and committed a transaction that began later. A subtask "
+        "of Flink left this one behind. Producers of a pool (Spring) are independent",
     ]
     missing_markers: list[MissingMarkerRow] | Skipped
 
