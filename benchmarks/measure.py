@@ -41,7 +41,7 @@ class Command:
     exit_code: int = 0
 
 
-def measure_in_turns(commands: Mapping[str, Command], runs: int) -> dict[str, Measured]:
+def measure_in_turns(commands: Mapping[str, Command], runs: int, *, is_warm: bool = False) -> dict[str, Measured]:
     """Run every command once to warm the disk, then all in turn `runs` times, so that noise meets all alike.
 
     All have compiled bytecode from the second time on, as pip leaves it, whatever the environment says.
@@ -49,7 +49,7 @@ def measure_in_turns(commands: Mapping[str, Command], runs: int) -> dict[str, Me
     samples: dict[str, list[tuple[float, float, float]]] = {name: [] for name in commands}
     with tempfile.TemporaryDirectory() as bytecode:
         environment = os.environ | {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": bytecode}
-        for number in range(runs + 1):
+        for number in range(1 if is_warm else 0, runs + 1):
             for name, command in commands.items():
                 sample = _run(command, environment)
                 if number:

@@ -1,96 +1,216 @@
-"""Comparing a table of PostgreSQL with its topic: `audit source` against reading both once, and doing nothing with it.
+"""Comparing a table of PostgreSQL with its topic while both go on: `audit source` against reading both once.
 
 The topic has Debezium's records of all rows, made by a fast producer: the connector's own snapshot would take longer
-than all that is measured. The two reads are COPY of the table to nowhere, and a consumer that counts. All run in turn,
-each in a process of its own; the server's CPU is not counted. Queries a second are those of the comparison's answer.
+than all that is measured. Some rows are left out, some have another text, some keys are added. A Debezium connector
+streams what a load changes meanwhile. `audit source` is killed and continued; its answer must name what was planted,
+and nothing else. The two reads are COPY of the table to nowhere, and a consumer that counts. All run in turn, each in
+a process of its own; the server's CPU is not counted. Queries a second are those of the answer's process.
 """
 
 import argparse
 import json
 import os
+import signal
+import subprocess
 import sys
 import tempfile
 import time
 from base64 import b64encode
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from random import Random
+from threading import Event, Thread
+from typing import Any
 
+import httpx
 import psycopg
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from benchmarks.measure import Command, as_json, measure_in_turns, write_result
+from benchmarks.measure import Command, Measured, as_json, measure_in_turns, write_result
 from eosctl.sandbox.properties import SandboxSpec
 from eosctl.sandbox.sandbox import Sandbox
 
 TOPIC, PARTITIONS = "shop.public.orders", 4
-OURS, COPY, CONSUMER = "eosctl audit source", "COPY to nowhere", "a consumer that counts"
+DEBEZIUM = "io.debezium:debezium-connector-postgres:3.3.1.Final"
+JSON = "org.apache.kafka.connect.json.JsonConverter"
+COPY, CONSUMER = "COPY to nowhere", "a consumer that counts"
 TABLE = (
     "CREATE TABLE orders AS SELECT i AS id, (i % 1000)::int AS customer, (i / 100.0)::numeric(12,2) AS price, "
     "'order ' || i AS note, timestamptz '2026-01-01' + i * interval '1 microsecond' AS made "
     "FROM generate_series(1::bigint, {rows}) i"
 )
 SOURCE = (
-    '{{"version":"3.3.1.Final","connector":"postgresql","name":"shop","ts_ms":1795704695000,"snapshot":"false",'
-    '"db":"postgres","sequence":"[null,\\"1\\"]","ts_us":1795704695000000,"ts_ns":1795704695000000000,"schema":"public",'
-    '"table":"orders","txId":3,"lsn":{lsn},"xmin":null}}'
+    '{"version":"3.3.1.Final","connector":"postgresql","name":"shop","ts_ms":1795704695000,"snapshot":"false",'
+    '"db":"postgres","sequence":"[null,\\"1\\"]","ts_us":1795704695000000,"ts_ns":1795704695000000000,'
+    '"schema":"public","table":"orders","txId":3,"lsn":1,"xmin":null}'
 )
+ADDED = 10**9
+"""The first key that only the topic has."""
+MISSING, DIFFERING = 7, 11
+"""Rows whose number leaves this rest of their distance are missing in the topic, or have another text there."""
+
+
+class Planted:
+    """Which rows differ: `each` of a kind, spread over the table."""
+
+    def __init__(self, rows: int, each: int) -> None:
+        self.rows, self.each, self._distance = rows, each, max(20, rows // each)
+
+    def _is(self, number: int, rest: int) -> bool:
+        return number % self._distance == rest and number // self._distance < self.each
+
+    def is_missing(self, number: int) -> bool:
+        return self._is(number, MISSING)
+
+    def is_differing(self, number: int) -> bool:
+        return self._is(number, DIFFERING)
+
+    def is_planted(self, number: int) -> bool:
+        return self.is_missing(number) or self.is_differing(number)
 
 
 def main() -> int:
-    """Measure, print, write results/source_audit.json; 1 where the answer is not held."""
+    """Measure, print, write results/source_audit.json; 1 where the answer is another one than what was planted."""
     arguments = _arguments()
     if arguments.contender:
         (copy if arguments.contender == COPY else consume)(arguments.url, arguments.bootstrap_server)
         return 0
-    with Sandbox(SandboxSpec(workers=0, postgres=True)) as sandbox, tempfile.TemporaryDirectory() as folder:
+    planted = Planted(arguments.rows, arguments.planted)
+    spec = SandboxSpec(workers=1, plugins=(DEBEZIUM,), postgres=True)
+    with Sandbox(spec) as sandbox, tempfile.TemporaryDirectory() as folder:
         servers, url = sandbox.bootstrap_servers, sandbox.postgresql.url
-        filled = time.perf_counter()
-        fill(url, servers, arguments.rows)
-        filled = time.perf_counter() - filled
+        begun = time.perf_counter()
+        fill(url, servers, planted)
+        filled = time.perf_counter() - begun
         named = ["--url", url, "--bootstrap-server", servers]
-        commands = {
-            name: Command([sys.executable, "-m", "benchmarks.source_audit", "--contender", name, *named])
-            for name in (COPY, CONSUMER)
+        module = [sys.executable, "-m", "benchmarks.source_audit"]
+        reads = measure_in_turns(
+            {name: Command([*module, "--contender", name, *named]) for name in (COPY, CONSUMER)}, 1, is_warm=True
+        )
+        os.environ |= {"TMPDIR": folder}
+        with loaded(sandbox, planted, arguments.changes) as changed:
+            ours, answer = audit(sandbox, Path(folder), arguments.kill_after)
+        changes = len(changed)
+        versions = {
+            "kafka": sandbox.kafka_version,
+            "debezium": DEBEZIUM.rpartition(":")[2],
+            "postgresql": _version(url),
         }
-        given = psycopg.conninfo.conninfo_to_dict(url)
-        os.environ |= {"PGPASSWORD": str(given["password"]), "TMPDIR": folder}
-        dsn = f"postgresql://{given['user']}@{given['host']}:{given['port']}/{given['dbname']}"
-        ours = [sys.executable, "-m", "eosctl", "audit", "source", "-b", servers, "--source-dsn", dsn, "-o", "json"]
-        answer = Path(folder) / "answer.json"
-        ours += ["--table", f"public.orders={TOPIC}", "--caught-up", "--timeout", "600", "--output-file", str(answer)]
-        commands[OURS] = Command(ours)
-        measured = measure_in_turns(commands, arguments.runs)
-        [table] = json.loads(answer.read_text())["data"]["tables"]
-        versions = {"kafka": sandbox.kafka_version}
-    reads = measured[COPY].cpu_s + measured[CONSUMER].cpu_s
+    [table] = answer["data"]["tables"]
+    both = reads[COPY].cpu_s + reads[CONSUMER].cpu_s
+    kinds = ("missing", "extra", "differing")
     result = {
-        "rows": arguments.rows,
+        "rows": table["rows"],
+        "changes_meanwhile": changes,
+        "killed": len(arguments.kill_after),
+        "planted": dict.fromkeys(kinds, planted.each),
+        "found": {kind: table[kind] for kind in (*kinds, "undecided")},
         "verdict": table["verdict"],
         "filled_s": round(filled, 1),
-        "seconds": as_json(measured),
-        "cpu_us_per_row": round(measured[OURS].cpu_s / arguments.rows * 1e6, 1),
+        "seconds": as_json({**reads, "eosctl audit source": ours}),
+        "cpu_us_per_row": round(ours.cpu_s / table["rows"] * 1e6, 1),
         "queries": table["queries"],
-        "queries_per_second": round(table["queries"] / measured[OURS].elapsed_s, 2),
-        "ratio_to_both_reads": round(measured[OURS].cpu_s / reads, 2),
+        "ratio_to_both_reads": round(ours.cpu_s / both, 2),
     }
-    for name, each in measured.items():
-        print(f"{name:24} {each.cpu_s:8.2f} CPU-s {each.elapsed_s:8.2f} s {each.peak_mb:6.0f} MB")
+    print(json.dumps(result, indent=2))
     print(write_result("source_audit", result, versions))
-    return 0 if (table["verdict"], table["rows"]) == ("held", arguments.rows) else 1
+    return 0 if all(table[kind] == planted.each for kind in kinds) and not table["undecided"] else 1
 
 
-def fill(url: str, servers: str, rows: int) -> None:
-    """The table, and a record of each row."""
+def audit(sandbox: Sandbox, folder: Path, kill_after: Sequence[float]) -> tuple[Measured, Mapping[str, Any]]:
+    """Runs the comparison, killed after each of these seconds and continued, to its end: all processes together."""
+    given = psycopg.conninfo.conninfo_to_dict(sandbox.postgresql.url)
+    environment = os.environ | {"PGPASSWORD": str(given["password"])}
+    dsn = f"postgresql://{given['user']}@{given['host']}:{given['port']}/{given['dbname']}"
+    words = [sys.executable, "-m", "eosctl", "audit", "source", "-b", sandbox.bootstrap_servers, "--source-dsn", dsn]
+    words += ["--table", f"public.orders={TOPIC}", "--wait", "600", "--timeout", "600", "--state", f"{folder}/state"]
+    answer, cpu_s, peak_mb, begun = folder / "answer.json", 0.0, 0.0, time.perf_counter()
+    for seconds in (*kill_after, None):
+        process = subprocess.Popen([*words, "-o", "json", "--output-file", str(answer)], env=environment)
+        if seconds is not None:
+            time.sleep(seconds)  # a kill at any moment is the fault itself
+            process.send_signal(signal.SIGKILL)
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        cpu_s += usage.ru_utime + usage.ru_stime
+        peak_mb = max(peak_mb, usage.ru_maxrss / 1024)
+        print(
+            f"ended with {process.returncode} after {time.perf_counter() - begun:.0f} s, {cpu_s:.1f} CPU-s", flush=True
+        )
+    elapsed = round(time.perf_counter() - begun, 1)
+    measured = Measured(1, elapsed, elapsed, elapsed, round(cpu_s, 2), round(peak_mb, 1))
+    return measured, json.loads(answer.read_text())
+
+
+@contextmanager
+def loaded(sandbox: Sandbox, planted: Planted, a_second: int) -> Iterator[list[int]]:
+    """Changes rows that are not planted, so many times a second; a Debezium connector streams them to the topic."""
+    server = psycopg.conninfo.conninfo_to_dict(sandbox.postgresql.url)
+    config = {
+        "connector.class": "io.debezium.connector.postgresql.PostgresConnector",
+        "tasks.max": "1",
+        "topic.prefix": "shop",
+        **{f"database.{key}": str(server[name]) for key, name in _SERVER.items()},
+        "plugin.name": "pgoutput",
+        "publication.autocreate.mode": "filtered",
+        "table.include.list": "public.orders",
+        "snapshot.mode": "no_data",
+        **{f"{kind}.converter": JSON for kind in ("key", "value")},
+        **{f"{kind}.converter.schemas.enable": "false" for kind in ("key", "value")},
+    }
+    httpx.put(f"{sandbox.connect_url(1)}/connectors/shop/config", json=config, timeout=60).raise_for_status()
+    with psycopg.connect(sandbox.postgresql.url, autocommit=True) as connection:
+        while not connection.execute("SELECT 1 FROM pg_replication_slots WHERE active").fetchall():
+            time.sleep(0.2)
+        ended, changed = Event(), list[int]()
+        thread = Thread(target=_change, args=(connection, planted, a_second, ended, changed))
+        thread.start()
+        try:
+            yield changed
+        finally:
+            ended.set()
+            thread.join()
+
+
+_SERVER = {"hostname": "host", "port": "port", "user": "user", "password": "password", "dbname": "dbname"}
+_CHANGES = (
+    "UPDATE orders SET price = price + 1, note = note || '.' WHERE id = %s",
+    "UPDATE orders SET customer = customer + 1 WHERE id = %s",
+    "DELETE FROM orders WHERE id = %s",
+    "INSERT INTO orders SELECT {rows} + %s, 1, 2.5, 'added', now() ON CONFLICT DO NOTHING",
+)
+
+
+def _change(
+    connection: "psycopg.Connection[Any]", planted: Planted, a_second: int, ended: Event, changed: list[int]
+) -> None:
+    random = Random(41)
+    while not ended.wait(1 / a_second):
+        number = random.randint(1, planted.rows)
+        if not planted.is_planted(number):
+            connection.execute(random.choice(_CHANGES).format(rows=planted.rows).encode(), (number,))
+            changed.append(number)
+
+
+def _version(url: str) -> str:
+    with psycopg.connect(url) as connection:
+        return str(connection.info.server_version // 10_000)
+
+
+def fill(url: str, servers: str, planted: Planted) -> None:
+    """The table, and a record of each row, but for what is planted."""
     admin = AdminClient({"bootstrap.servers": servers})
     admin.create_topics([NewTopic(TOPIC, PARTITIONS)])[TOPIC].result(60)
     with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute(TABLE.format(rows=rows).encode())
+        connection.execute(TABLE.format(rows=planted.rows).encode())
         connection.execute("ALTER TABLE orders ADD PRIMARY KEY (id)")
         connection.execute("ANALYZE orders")
     settings = {"linger.ms": 50, "batch.num.messages": 50_000, "queue.buffering.max.messages": 500_000}
-    producer = Producer({"bootstrap.servers": servers, "compression.type": "lz4", **settings})
-    for number, (key, value) in enumerate(events(rows)):
+    form = {"compression.type": "lz4", "partitioner": "murmur2_random"}
+    producer = Producer({"bootstrap.servers": servers, **settings, **form})
+    for number, (key, value) in enumerate(events(planted)):
         while True:
             try:
                 producer.produce(TOPIC, value, key)
@@ -102,18 +222,20 @@ def fill(url: str, servers: str, rows: int) -> None:
     producer.flush(600)
 
 
-def events(rows: int) -> Iterator[tuple[str, str]]:
-    """Keys and values of all rows, as Debezium writes changes. Their times fit into one second each million."""
-    source = SOURCE.format(lsn=1)
-    for number in range(1, rows + 1):
-        size = number.bit_length() // 8 + 1
-        price = b64encode(number.to_bytes(size, "big", signed=True)).decode()
+def events(planted: Planted) -> Iterator[tuple[str, str]]:
+    """Keys and values as Debezium writes changes. Their times fit into one second each million."""
+    behind = f'}},"source":{SOURCE},"op":"c","ts_ms":1795704695000}}'
+    for number in (*range(1, planted.rows + 1), *range(ADDED, ADDED + planted.each)):
+        if planted.is_missing(number):
+            continue
+        note = "another" if planted.is_differing(number) else f"order {number}"
+        price = b64encode(number.to_bytes(number.bit_length() // 8 + 1, "big", signed=True)).decode()
         seconds, micros = divmod(number, 1_000_000)
-        row = (
-            f'{{"id":{number},"customer":{number % 1000},"price":"{price}","note":"order {number}",'
-            f'"made":"2026-01-01T00:00:{seconds:02}.{micros:06}Z"}}'
+        yield (
+            f'{{"id":{number}}}',
+            f'{{"before":null,"after":{{"id":{number},"customer":{number % 1000},"price":"{price}","note":"{note}",'
+            f'"made":"2026-01-01T00:00:{seconds % 60:02}.{micros:06}Z"{behind}',
         )
-        yield f'{{"id":{number}}}', f'{{"before":null,"after":{row},"source":{source},"op":"c","ts_ms":1795704695000}}'
 
 
 def copy(url: str, _: str) -> None:
@@ -138,7 +260,9 @@ def consume(_: str, servers: str) -> None:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=10_000_000, help="at most 59 million")
-    parser.add_argument("--runs", type=int, default=1)
+    parser.add_argument("--planted", type=int, default=150, help="differences of each kind")
+    parser.add_argument("--changes", type=int, default=20, help="changes a second meanwhile")
+    parser.add_argument("--kill-after", type=float, nargs="*", default=[60, 120], help="seconds")
     parser.add_argument("--contender", choices=[COPY, CONSUMER])
     parser.add_argument("--url", default="")
     parser.add_argument("--bootstrap-server", default="")
