@@ -25,10 +25,11 @@ from hashlib import blake2b
 from struct import error as StructError
 from struct import pack, unpack
 from types import UnionType
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Generic, NamedTuple, TypeVar
 
-from msgspec import UNSET, DecodeError, Raw, Struct, UnsetType, msgpack
-from msgspec.json import Decoder, decode
+from msgspec import UNSET, DecodeError, Raw, Struct, UnsetType, defstruct, msgpack
+from msgspec.json import Decoder, decode, encode
+from msgspec.structs import astuple
 
 from eosctl.analysis.catalogue.audit import SOURCE_ROW_DIFFERS, SOURCE_ROW_EXTRA, SOURCE_ROW_MISSING
 from eosctl.model.audit import AuditVerdict
@@ -403,19 +404,20 @@ class _Source(Struct):
     table: str | None = None
 
 
-class _Envelope(Struct):
+Row = TypeVar("Row")
+
+
+class _Envelope(Struct, Generic[Row]):
     op: str
     source: _Source
-    after: dict[str, Any] | UnsetType | None = UNSET
+    after: Row | UnsetType | None = UNSET
 
 
-class _WithSchema(Struct, forbid_unknown_fields=True):
+class _WithSchema(Struct, Generic[Row], forbid_unknown_fields=True):
     schema: Raw
-    payload: _Envelope
+    payload: _Envelope[Row]
 
 
-_ENVELOPE: Final = Decoder(_Envelope)
-_WITH_SCHEMA: Final = Decoder(_WithSchema)
 ROW_FOLLOWS: Final = frozenset({"c", "u", "r"})
 ABSENT: Final = object()
 ReadValue = Callable[[Any], str | bool | None]
@@ -432,12 +434,14 @@ class RowReader:
         self._table, self._handling = table, handling
         self._names = frozenset({None, table.name, *table.parts})
         self._of_table = [_table_reader(each) for each in table.columns]
-        self._of_topic = [(each.name, _topic_reader(each, handling)) for each in table.columns]
+        self._of_topic = [_topic_reader(each, handling) for each in table.columns]
+        self._decoders = _decoders(table.columns)
         self._digested = [number for number, each in enumerate(table.columns) if each.kind in DIGESTED]
         self._decimals = [number for number, each in enumerate(table.columns) if each.kind is ColumnKind.DECIMAL]
         self._key = [table.columns.index(each) for each in table.key]
         self._encode = msgpack.Encoder().encode
         self._key_names = [each.name for each in table.key]
+        self._usual_key = _usual_key(table)
         self._known: dict[str, bytes] = {}
         self._has_schema = False
 
@@ -452,10 +456,11 @@ class RowReader:
         if envelope is None or envelope.source.table not in self._names or envelope.op not in ROW_FOLLOWS:
             return self._other_record(key, value)
         row, source = envelope.after, envelope.source
-        if not isinstance(row, dict):
+        if not isinstance(row, Struct):
             return self._other_record(key, value)
-        made = self._image_of(row)
-        if made.key is None or not self._is_of(key, row, made.key):
+        values = astuple(row)
+        made = self._image_of(values)
+        if made.key is None or not self._is_of(key, values, made.key):
             return self._other_record(key, value)
         is_read = envelope.op == "r"
         if source.lsn is not None:
@@ -463,22 +468,27 @@ class RowReader:
         position = _in_binlog(source.file, source.pos, is_read=is_read)
         return RecordImage(made.key, made.image, made.blanks, position)
 
-    def _envelope(self, value: bytes) -> _Envelope | None:
+    def _envelope(self, value: bytes) -> _Envelope[Any] | None:
         """None: it has another form. The last record's form is tried first."""
+        if self._decoders is None:
+            return None
+        plain, with_schema = self._decoders
         for has_schema in (self._has_schema, not self._has_schema):
             try:
-                found = _WITH_SCHEMA.decode(value).payload if has_schema else _ENVELOPE.decode(value)
+                found = with_schema.decode(value).payload if has_schema else plain.decode(value)
             except (DecodeError, RecursionError):
                 continue
             self._has_schema = has_schema
             return found
         return None
 
-    def _is_of(self, key: bytes | None, row: Mapping[str, object], text: str) -> bool:
+    def _is_of(self, key: bytes | None, values: Sequence[object], text: str) -> bool:
         """Whether the record's key is the row's; a key that has not all columns says nothing."""
+        if self._usual_key is not None and key == self._usual_key % text.encode():
+            return True
         keyed = _keyed(self._table, key)
-        for name in self._key_names:
-            given, its = keyed.get(name, ABSENT), row[name]
+        for name, number in zip(self._key_names, self._key, strict=True):
+            given, its = keyed.get(name, ABSENT), values[number]
             if given != its or type(given) is not type(its):
                 return key_text(self._table, keyed, self._handling) in {None, text}
         return True
@@ -487,15 +497,13 @@ class RowReader:
         read = read_record(self._table, key, value, self._handling)
         if read.row is None:
             return RecordImage(read.key, None, "0", read.position)
-        made = self._image_of(read.row)
+        made = self._image_of([read.row.get(each.name, ABSENT) for each in self._table.columns])
         return RecordImage(read.key, made.image, made.blanks, read.position)
 
-    def _image_of(self, row: Mapping[str, object]) -> RowImage:
-        texts: list[str | bool | None] = []
-        for name, read in self._of_topic:
-            value = row.get(name, ABSENT)
-            texts.append(None if value is None else False if value is ABSENT else read(value))
-        return self._image(texts)
+    def _image_of(self, values: Sequence[object]) -> RowImage:
+        """Of the values of all columns; ABSENT ones are not compared, as all that have another form."""
+        both = zip(self._of_topic, values, strict=True)
+        return self._image([None if value is None else read(value) for read, value in both])
 
     def _image(self, texts: Sequence[str | bool | None]) -> RowImage:
         key = joined_key([texts[number] for number in self._key])
@@ -517,9 +525,32 @@ class RowReader:
         return digest
 
 
+def _decoders(columns: Sequence[TableColumn]) -> tuple[Decoder[_Envelope[Any]], Decoder[_WithSchema[Any]]] | None:
+    """They give a row as a Struct of these columns, whose values are of any type, or ABSENT.
+
+    None for names that JSON has to escape: msgspec takes no such field.
+    """
+    names = {f"column_{number}": each.name for number, each in enumerate(columns)}
+    if any(encode(each) != f'"{each}"'.encode() for each in names.values()):
+        return None
+    row: Any = defstruct("Row", [(name, Any, ABSENT) for name in names], rename=names)
+    return Decoder(_Envelope[row]), Decoder(_WithSchema[row])
+
+
+def _usual_key(table: CapturedTable) -> bytes | None:
+    """What a record's key is for a number in its place, where the key is one whole number; None for other keys."""
+    if [each.kind for each in table.key] != [ColumnKind.INTEGER]:
+        return None
+    return encode({table.key[0].name: 0})[:-2].replace(b"%", b"%%") + b"%b}"
+
+
 def _table_reader(column: TableColumn) -> Callable[[str], str | bool | None] | None:
     """`table_text` of the column; None: the text stays as it is."""
-    return None if column.kind in SAME_TEXT else lambda text: table_text(column, text)
+    if column.kind in SAME_TEXT:
+        return None
+    if column.kind in {ColumnKind.TIMESTAMP, ColumnKind.INSTANT}:
+        return lambda text: text if text.isdecimal() and text[0] != "0" else table_text(column, text)
+    return lambda text: table_text(column, text)
 
 
 def _topic_reader(column: TableColumn, handling: Handling) -> ReadValue:

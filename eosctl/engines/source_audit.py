@@ -368,8 +368,7 @@ class TableComparison:
                 highest = max(highest, position.order)
             is_without = is_without or (position is None and each.image is not None)
             before = last.get(each.key, found.last)
-            this = each if each.image is None or each.image != found.image else each._replace(image=SAME)
-            last[each.key] = self._next(this, (partition, offset), found.point, before)
+            last[each.key] = self._next(each, (partition, offset), found, before)
         with self._database:
             self._database.execute("BEGIN")
             self._write(last)
@@ -380,12 +379,12 @@ class TableComparison:
             for reason, count in unusable.items():
                 self._keep(f"unusable {reason}", count + self._number(f"unusable {reason}"))
 
-    def _next(self, record: RecordImage, place: tuple[int, int], point: int | None, before: _Last | None) -> _Last:
+    def _next(self, record: RecordImage, place: tuple[int, int], known: _Known, before: _Last | None) -> _Last:
         """The key's last record once this one is taken; none counts behind the first that its point did not see.
 
         Offsets order the records of one partition only. Of a key with records in several ones positions decide.
         """
-        position, elsewhere = record.position, before is not None and before.partition != place[0]
+        position, point, elsewhere = record.position, known.point, before is not None and before.partition != place[0]
         if before is not None and before.is_later and not elsewhere:
             return before
         if before is not None and elsewhere and (position is None or before.place is None):
@@ -397,7 +396,8 @@ class TableComparison:
             return before
         if position is None and record.image is None and before is not None:
             return before._replace(image=None, blanks="0", partition=place[0], offset=place[1], is_later=_Later.NONE)
-        return _Last(record.image, record.blanks, *place, *(position or _NOWHERE))
+        image = SAME if record.image is not None and record.image == known.image else record.image
+        return _Last(image, record.blanks, *place, *(position or _NOWHERE))
 
     def _is_seen(self, position: SourcePosition, point: int) -> bool:
         """Most records are older than all points: these need no look at their own one."""
