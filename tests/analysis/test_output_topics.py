@@ -1,0 +1,172 @@
+"""The topics that a connector writes to, as far as its config shows: each setting that decides, alone."""
+
+import pytest
+
+from eosctl.analysis.output_topics import (
+    debezium_topics,
+    has_own_policy,
+    mirrored_topics,
+    named_pattern,
+    output_topics,
+    renames_topics,
+    signals_group,
+    signals_topic,
+)
+from eosctl.model.acls import PatternType, ResourcePattern
+from eosctl.model.client_roles import ConnectorConfig, as_properties
+
+POSTGRES = "io.debezium.connector.postgresql.PostgresConnector"
+MYSQL = "io.debezium.connector.mysql.MySqlConnector"
+MIRROR = "org.apache.kafka.connect.mirror.MirrorSourceConnector"
+
+
+def connector(kind: str = POSTGRES, *, topics: tuple[str, ...] = (), used: tuple[str, ...] = (), **more: str):
+    properties = {key.replace("_", "."): value for key, value in more.items()}
+    return ConnectorConfig(
+        "c", as_properties({"connector.class": kind, **properties}), topics=topics, active_topics=used
+    )
+
+
+def shown(patterns: object) -> list[str]:
+    """A prefix with a `*`."""
+    assert not isinstance(patterns, ResourcePattern)
+    return [each.name + "*" * (each.pattern_type is PatternType.PREFIXED) for each in patterns]  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("kind", "settings", "topics"),
+    [
+        (POSTGRES, {"topic_prefix": "s"}, ["s.*"]),
+        (POSTGRES, {"topic_prefix": "s", "topic_delimiter": "-"}, ["s-*"]),
+        (POSTGRES, {}, []),
+        (MYSQL, {"topic_prefix": "s"}, ["s.*", "s"]),
+        (MYSQL, {"topic_prefix": "s", "include_schema_changes": " TRUE "}, ["s.*", "s"]),
+        (MYSQL, {"topic_prefix": "s", "include_schema_changes": "false"}, ["s.*"]),
+        (POSTGRES, {"topic_prefix": "s", "include_schema_changes": "true"}, ["s.*"]),
+        (POSTGRES, {"topic_prefix": "s", "heartbeat_interval_ms": "5"}, ["s.*", "__debezium-heartbeat.s"]),
+        (POSTGRES, {"topic_prefix": "s", "heartbeat_interval_ms": " 0 "}, ["s.*"]),
+        (POSTGRES, {"topic_prefix": "s", "heartbeat_interval_ms": ""}, ["s.*"]),
+        (POSTGRES, {"topic_prefix": "s", "heartbeat_interval_ms": "5", "topic_heartbeat_prefix": "h"}, ["s.*", "h.s"]),
+        (POSTGRES, {"topic_prefix": "s", "topic_naming_strategy": "own.Strategy"}, []),
+        (
+            POSTGRES,
+            {"topic_prefix": "s", "topic_naming_strategy": "io.debezium.schema.SchemaTopicNamingStrategy"},
+            ["s.*"],
+        ),
+        (
+            POSTGRES,
+            {"topic_prefix": "s", "topic_naming_strategy": "io.debezium.schema.DefaultRegexTopicNamingStrategy"},
+            [],
+        ),
+        (POSTGRES, {"notification_enabled_channels": "log,sink", "notification_sink_topic_name": "n"}, ["n"]),
+        (POSTGRES, {"notification_enabled_channels": "log", "notification_sink_topic_name": "n"}, []),
+        (POSTGRES, {"notification_enabled_channels": "sink"}, []),
+    ],
+)
+def test_debezium_writes_to_the_topics_that_each_of_its_settings_names(kind, settings, topics) -> None:
+    assert shown(debezium_topics(connector(kind, **settings))) == topics
+
+
+@pytest.mark.parametrize(
+    ("kind", "settings", "topic"),
+    [
+        (POSTGRES, {"topic_prefix": "s", "signal_enabled_channels": "source,kafka"}, "s-signal"),
+        (POSTGRES, {"signal_enabled_channels": "kafka", "signal_kafka_topic": "own"}, "own"),
+        (POSTGRES, {"signal_enabled_channels": "source", "signal_kafka_topic": "own"}, None),
+        (POSTGRES, {"signal_kafka_topic": "own"}, None),
+        ("some.Source", {"signal_enabled_channels": "kafka", "signal_kafka_topic": "own"}, None),
+    ],
+)
+def test_signals_are_read_only_where_the_channel_is_enabled(kind, settings, topic) -> None:
+    assert signals_topic(connector(kind, **settings)) == topic
+
+
+def test_the_group_of_the_signals_is_the_consumer_s_then_the_connector_s_then_the_usual_one() -> None:
+    both = {"signal_kafka_groupId": "theirs", "signal_consumer_group_id": "own"}
+    assert signals_group(connector(**both)) == "own"
+    assert signals_group(connector(signal_kafka_groupId="theirs")) == "theirs"
+    assert signals_group(connector()) == "kafka-signal"
+
+
+ROUTER = "org.apache.kafka.connect.transforms.RegexRouter"
+
+
+@pytest.mark.parametrize(
+    ("settings", "renames"),
+    [
+        ({"transforms": "a, b", "transforms_b_type": ROUTER}, True),
+        ({"transforms": "a", "transforms_a_type": "io.debezium.transforms.ByLogicalTableRouter"}, True),
+        ({"transforms": "a", "transforms_a_type": "org.apache.kafka.connect.transforms.InsertField$Value"}, False),
+        ({"transforms": "a", "transforms_a_type": f"{ROUTER}$Value"}, True),
+        ({"transforms_b_type": ROUTER}, False),
+        ({}, False),
+    ],
+)
+def test_only_a_transformation_that_is_named_and_routes_renames_topics(settings, renames) -> None:
+    assert renames_topics(connector(**settings)) == renames
+    told = output_topics(connector("some.Source", topic="t", used=("seen",), **settings))
+    assert shown(told) == (["seen"] if renames else ["t"])
+
+
+@pytest.mark.parametrize(
+    ("kind", "policy", "own"),
+    [
+        (MIRROR, "", False),
+        (MIRROR, "org.apache.kafka.connect.mirror.IdentityReplicationPolicy", False),
+        (MIRROR, "own.Policy", True),
+        ("some.Source", "own.Policy", False),
+    ],
+)
+def test_only_the_class_of_another_replication_policy_knows_its_names(kind, policy, own) -> None:
+    asked = connector(kind, topic="t", topics=(), used=("seen",), replication_policy_class=policy)
+    assert has_own_policy(asked) == own
+    assert (shown(output_topics(asked)) == ["seen"]) == own
+
+
+@pytest.mark.parametrize(
+    ("kind", "settings", "topics"),
+    [
+        ("some.Source", {"topic": "a"}, ["a"]),
+        ("some.Source", {"kafka_topic": "a", "topic_prefix": "p"}, ["a", "p*"]),
+        ("some.Source", {}, ["seen"]),
+        (POSTGRES, {"topic_prefix": "s"}, ["s.*"]),
+        ("org.apache.kafka.connect.mirror.MirrorHeartbeatConnector", {}, ["heartbeats"]),
+    ],
+)
+def test_what_connect_saw_counts_only_where_the_config_names_nothing(kind, settings, topics) -> None:
+    assert shown(output_topics(connector(kind, used=("seen",), **settings))) == topics
+
+
+def test_topics_that_the_user_named_count_alone() -> None:
+    asked = connector("some.Source", topic="t", topics=("a", "b*", "*"), used=("seen",))
+    assert shown(output_topics(asked)) == ["a", "b*", "*"]
+    assert named_pattern("*").is_wildcard
+    assert named_pattern("b*").pattern_type is PatternType.PREFIXED
+
+
+@pytest.mark.parametrize(
+    ("settings", "topics"),
+    [
+        ({"topics": "orders", "source_cluster_alias": "a"}, ["a.orders"]),
+        (
+            {
+                "topics": "orders",
+                "source_cluster_alias": "a",
+                "replication_policy_class": "x.IdentityReplicationPolicy",
+            },
+            ["orders"],
+        ),
+        ({"topics": "orders.*", "source_cluster_alias": "a"}, ["a.orders*"]),
+        ({"source_cluster_alias": "a"}, ["a.*"]),
+        ({"replication_policy_class": "x.IdentityReplicationPolicy"}, ["*"]),
+    ],
+)
+def test_a_mirror_s_topics_get_the_names_that_kafka_s_policies_give_them(settings, topics) -> None:
+    properties = {key.replace("_", "."): value for key, value in settings.items()}
+    asked = ConnectorConfig("c", as_properties({"connector.class": MIRROR, **properties}))
+    assert shown(mirrored_topics(asked)) == topics
+
+
+def test_a_mirror_with_a_policy_of_its_own_writes_to_the_topics_that_the_user_named() -> None:
+    asked = connector(MIRROR, topics=("a*",), replication_policy_class="own.Policy", source_cluster_alias="x")
+    assert shown(mirrored_topics(asked)) == ["a*"]
