@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from eosctl.analysis.certification import (
     Expected,
@@ -143,6 +144,8 @@ def test_without_a_truth_a_record_that_comes_again_without_a_fault_may_be_anothe
         "'tick' came at out:0@0 and out:0@2 without a fault: --identity may not be unique in the source"
     )
     assert not_unique(judge(delivered("tick", "tock"), None).anomalies, None) == ""
+    for unplaced in (replace(found[0], before=None), replace(found[0], after=None)):
+        assert not_unique([unplaced], None) == ""
     truth = ordered("tick", "tock")
     assert not_unique(judge(delivered("tick", "tock", "tick"), truth).anomalies, truth) == ""
 

@@ -97,6 +97,7 @@ def test_an_open_transaction_that_is_no_candidate_is_young():
 )
 def test_how_old_a_young_one_is_is_known_where_its_timestamp_is_past_and_the_clocks_agree(age_ms, clock, reason):
     assert why_undated(NOW - age_ms, NOW, clock) == reason
+    assert why_undated(None, NOW, clock) == (None if age_ms else reason)
 
 
 def test_no_mapped_transactional_id_hangs():

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eosctl.analysis.inspection import next_start
-from eosctl.analysis.offsets import OffsetsFold, as_renamed, compare_offsets, fold_offsets
+from eosctl.analysis.offsets import OffsetsFold, Opened, as_renamed, compare_offsets, fold_offsets
 from eosctl.model.config_topic import NextStartRule
 from eosctl.model.connectors import ConnectorType, TargetState
 from eosctl.model.names import TopicPartition
@@ -18,6 +18,7 @@ from eosctl.model.offsets import (
     OffsetsById,
     Order,
     StoredOffset,
+    StorePlace,
 )
 from eosctl.model.records import IsolationLevel, Record, RecordState
 from eosctl.model.report import Severity
@@ -412,3 +413,26 @@ def test_a_connector_without_commits_has_nothing_to_fence():
     log = Log().config("x")
     assert next_start_of(log).words == "no task commit yet: nothing to fence"
     assert log.survey().state.state("x").target_state is TargetState.STARTED
+
+
+@pytest.mark.parametrize(
+    ("states", "level", "waiting"),
+    [
+        ((COMMITTED, OPEN), IsolationLevel.READ_COMMITTED, 1),
+        ((COMMITTED, OPEN), IsolationLevel.READ_UNCOMMITTED, None),
+        ((OPEN, COMMITTED), IsolationLevel.READ_COMMITTED, None),
+        ((COMMITTED, ABORTED), IsolationLevel.READ_COMMITTED, None),
+        ((COMMITTED,), IsolationLevel.READ_COMMITTED, None),
+    ],
+)
+def test_a_record_waits_that_is_the_last_one_in_an_open_transaction_and_only_for_readers_of_committed_ones(
+    states, level, waiting
+) -> None:
+    records = [Record(at, at, b"k", b"{}", state, True, 7, 0) for at, state in enumerate(states)]
+    found = {key: (each,) for key, each in fold_offsets(PLACE, records).keys.items()}
+    opened = Opened(StorePlace("offsets"), level, found)
+    assert opened.waiting(b"k") == waiting
+    assert opened.waiting(b"other") is None
+    for unread in (None, Skipped("unread")):
+        assert opened._replace(topic=unread).waiting(b"k") is None
+        assert opened._replace(topic=unread).seen(b"k", lambda _: {}) == []

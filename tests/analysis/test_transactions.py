@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from eosctl.analysis.hanging import ConnectTopics, held_back, holders, stability, waiting_parts
-from eosctl.analysis.tracing import Piece, logged_transaction, nearest, pieces
+from eosctl.analysis.tracing import Piece, is_of, logged_transaction, nearest, pieces
 from eosctl.analysis.transaction_log import (
     ENOUGH,
     FACTOR,
@@ -19,6 +19,7 @@ from eosctl.analysis.transaction_log import (
     CommitHistories,
     fold_transaction_log,
     history,
+    idle_since,
     last_records,
     last_values,
     log_findings,
@@ -629,3 +630,19 @@ def test_the_age_of_a_transaction_is_known_with_its_start_and_is_never_negative(
 def test_a_producer_without_transactional_id_has_no_owner() -> None:
     assert set(owners_of([None, NAME, "other"], NAMES)) == {NAME, "other"}
     assert owners_of([None, NAME], NAMES)[NAME] == ownership(NAME, NAMES)
+
+
+@pytest.mark.parametrize(
+    ("producer_id", "epoch", "ends"), [(7, 1, False), (7, 2, True), (7, 3, True), (7, 4, False), (8, 2, False)]
+)
+def test_a_marker_ends_a_transaction_of_its_producer_id_with_the_same_epoch_or_the_next(
+    producer_id, epoch, ends
+) -> None:
+    assert is_of(Ending(9, NOW, True, producer_id, epoch, 0), ProducerIdAndEpoch(7, 2)) == ends
+
+
+def test_an_id_expires_by_its_last_record_once_no_transaction_is_open() -> None:
+    unread = Skipped("partition 3 was not read")
+    values = {state.value: value(state) for state in State} | {"unread": unread}
+    idle = {State.EMPTY, State.COMPLETE_COMMIT, State.COMPLETE_ABORT}
+    assert idle_since(values) == {**{state.value: NOW for state in idle}, "unread": unread}

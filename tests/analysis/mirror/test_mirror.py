@@ -31,6 +31,7 @@ from eosctl.model.mirror import (
     PartitionPair,
     Stretch,
     TopicPair,
+    Translated,
 )
 from eosctl.model.names import Side
 from eosctl.model.records import IsolationLevel
@@ -454,6 +455,169 @@ def test_a_copy_that_is_whole_now_is_not_held_where_a_log_was_cut_since_the_last
     assert judged(WHOLE, PAIR, circumstances) == (verdict, {})
 
 
+def reasons(found: Alignment, pair: PartitionPair = PAIR, circumstances: Circumstances = CIRCUMSTANCES) -> list[str]:
+    """A finding's name and message without the pair, and each reason of the verdict."""
+    verdict, findings = judge_pair(pair, found, circumstances)
+    return [*(f"{each.name}: {each.message.removeprefix(f'{pair}: ')}" for each in findings), *verdict.reasons]
+
+
+def stable_at(offset: int) -> PartitionPair:
+    return replace(PAIR, source=PAIR.source._replace(last_stable_offset=offset))
+
+
+def hole(start: int, end: int, side: Side = Side.TARGET) -> Damage:
+    return Damage(side, start, end, "CRC does not match")
+
+
+LAG = Stretch(90, 100, 90, 90, 10, NOW - 5 * HOUR)
+LEAD = Stretch(0, 0, 0, 30, 30, NOW)
+RETAINED = {"source": replace(TOPIC.source, retention_ms=None), "target": TOPIC.target}
+
+
+@pytest.mark.parametrize(
+    ("found", "pair", "circumstances", "expected"),
+    [
+        ({"aborted": (PIECE,)}, stable_at(11), CIRCUMSTANCES, ("broken", {"aborted-mirrored": "error"})),
+        ({"aborted": (PIECE,)}, stable_at(10), CIRCUMSTANCES, ("cannot-tell", {"aborted-mirrored": "warning"})),
+        (
+            {"gaps": (PIECE,), "damages": (hole(10, 12),)},
+            PAIR,
+            CIRCUMSTANCES,
+            ("cannot-tell", {"mirror-gap": "warning"}),
+        ),
+        (
+            {"gaps": (PIECE,), "damages": (hole(8, 10),)},
+            PAIR,
+            CIRCUMSTANCES,
+            ("cannot-tell", {"mirror-gap": "warning"}),
+        ),
+        ({"gaps": (PIECE,), "damages": (hole(11, 12),)}, PAIR, CIRCUMSTANCES, ("broken", {"mirror-gap": "error"})),
+        ({"gaps": (PIECE,), "damages": (hole(8, 9),)}, PAIR, CIRCUMSTANCES, ("broken", {"mirror-gap": "error"})),
+        (
+            {"gaps": (PIECE,), "damages": (hole(8, 12, Side.SOURCE),)},
+            PAIR,
+            CIRCUMSTANCES,
+            ("broken", {"mirror-gap": "error"}),
+        ),
+        ({"lag": LAG}, PAIR, CIRCUMSTANCES, ("held", {"mirror-retention": "warning"})),
+        ({"lag": LAG._replace(timestamp=LAG.timestamp + 1)}, PAIR, CIRCUMSTANCES, ("held", {})),
+        ({"lag": LAG._replace(timestamp=-1)}, PAIR, CIRCUMSTANCES, ("held", {})),
+        ({"lag": LAG}, PAIR, replace(CIRCUMSTANCES, topic=MirroredTopic(TOPICS, **RETAINED)), ("held", {})),
+        ({}, source(0, 100, 99), CIRCUMSTANCES, ("held", {})),
+        ({}, source(0, 99, 99), CIRCUMSTANCES, ("cannot-tell", {"source-recreated": "error"})),
+        ({}, source(0, 100, None), at(None), ("held", {})),
+        ({}, replace(PAIR, position=Skipped("unread")), at(Skipped("unread")), ("held", {})),
+        ({}, source(40, 100, 38), at(39), ("held", {})),
+        ({}, source(41, 100, 38), at(39), ("cannot-tell", {"source-purged": "error"})),
+        ({"lead": LEAD}, source(1, 100, 99), CIRCUMSTANCES, ("cannot-tell", {})),
+        ({"lead": LEAD, "damages": (hole(8, 9, Side.SOURCE),)}, PAIR, CIRCUMSTANCES, ("cannot-tell", {})),
+        (
+            {"lead": LEAD, "damages": (hole(8, 9),)},
+            PAIR,
+            CIRCUMSTANCES,
+            ("cannot-tell", {"source-recreated": "warning"}),
+        ),
+        ({"more": 1}, PAIR, CIRCUMSTANCES, ("cannot-tell", {})),
+    ],
+)
+def test_each_limit_of_the_verdict_on_a_pair_is_where_it_is_said_to_be(found, pair, circumstances, expected):
+    assert judged(replace(WHOLE, **found), pair, circumstances) == expected
+
+
+@pytest.mark.parametrize("behind", [-1, 0, 1])
+def test_a_group_whose_checkpoint_skips_records_is_named_and_decides_nothing(behind: int):
+    found = replace(WHOLE, translated=(Translated(Checkpoint("g", "eu.orders", 0, 20, 21), behind),))
+    expected = "checkpoint-ahead: group g at source offset 20 would resume at target offset 21 and skip 1 record"
+    assert judged(found)[0] == "held"
+    assert (expected in reasons(found)) == (behind < 0)
+
+
+@pytest.mark.parametrize(
+    ("compared", "left"),
+    [
+        (Compared.WHOLE, None),
+        (Compared.WITHOUT_HEADERS, "headers differ; records are compared by key, value and timestamp"),
+        (Compared.WITHOUT_TIMESTAMP, "timestamps differ; records are compared by key, value and headers"),
+        (Compared.KEY_AND_VALUE, "timestamps and headers differ; records are compared by key and value"),
+    ],
+)
+def test_the_parts_of_a_record_that_were_left_out_are_said(compared: Compared, left: str | None):
+    found = [each for each in reasons(replace(WHOLE, compared=compared)) if each.startswith("mirror-changed")]
+    assert found == ([] if left is None else [f"mirror-changed: {left}"])
+
+
+@pytest.mark.parametrize(
+    ("found", "pair", "circumstances", "words"),
+    [
+        (WHOLE, PAIR, CIRCUMSTANCES, "source offsets 0 to 99 are there once and in order, by digests of key"),
+        (Alignment(), PAIR, CIRCUMSTANCES, "neither side holds a committed record"),
+        (
+            replace(WHOLE, continued=(50, 40)),
+            PAIR,
+            CIRCUMSTANCES,
+            "source offsets before 50 and target offsets before 40",
+        ),
+        (WHOLE, PAIR, replace(CIRCUMSTANCES, again=Again("why")), "everything was compared again: why"),
+        (replace(WHOLE, more=2), PAIR, CIRCUMSTANCES, "2 differences more are not listed"),
+        (
+            replace(WHOLE, damages=(hole(8, 12),)),
+            PAIR,
+            CIRCUMSTANCES,
+            "target offsets 8 to 11 of eu.orders-0 were not read",
+        ),
+        (replace(WHOLE, gaps=(PIECE,)), PAIR, CIRCUMSTANCES, "5 records missing"),
+        (
+            replace(WHOLE, gaps=(PIECE,), unknown=(PIECE._replace(records=4),)),
+            PAIR,
+            CIRCUMSTANCES,
+            "4 records of the target equal no record of the source, instead of 5 records of the source",
+        ),
+        (
+            replace(WHOLE, gaps=(PIECE,), unknown=(PIECE._replace(source_start=11, records=4),)),
+            PAIR,
+            CIRCUMSTANCES,
+            "4 records of the target equal no record of the source",
+        ),
+        (
+            Alignment(source_records=9, target_records=5, aborted=(PIECE,)),
+            PAIR,
+            replace(CIRCUMSTANCES, isolation=IsolationLevel.READ_UNCOMMITTED),
+            "only records of aborted transactions were mirrored: audit again when the mirror runs",
+        ),
+        (Alignment(source_records=9, target_records=9), PAIR, CIRCUMSTANCES, "no record of the target equals a record"),
+        (Alignment(target_records=9), PAIR, CIRCUMSTANCES, "the source holds no committed record for a comparison"),
+        (Alignment(source_records=9), PAIR, CIRCUMSTANCES, "target offsets 0 to 99 of eu.orders-0 hold no record"),
+        (
+            Alignment(source_records=9),
+            replace(PAIR, target=PartitionBounds("eu.orders", 0, 7, 7, 7, 0)),
+            CIRCUMSTANCES,
+            "the target no longer holds a record: audit more often than it deletes",
+        ),
+        (
+            Alignment(source_records=9),
+            replace(PAIR, target=PartitionBounds("eu.orders", 0, 0, 0, 0, 0), position=None),
+            CIRCUMSTANCES,
+            "nothing has been mirrored yet: audit again when the mirror runs",
+        ),
+        (
+            Alignment(source_records=9, lag=LAG),
+            replace(PAIR, target=PartitionBounds("eu.orders", 0, 0, 0, 0, 0), position=5),
+            CIRCUMSTANCES,
+            "the mirror is at source offset 5, and the target never held a record",
+        ),
+    ],
+)
+def test_a_verdict_on_a_pair_says_why(found, pair, circumstances, words):
+    assert [each for each in reasons(found, pair, circumstances) if each.startswith(words)]
+
+
+def test_a_gap_in_a_target_that_never_held_a_record_counts_the_records_that_wait():
+    pair = replace(PAIR, target=PartitionBounds("eu.orders", 0, 0, 0, 0, 0), position=5)
+    for lag, records in ((LAG, 10), (None, 0)):
+        _, [found, *_] = judge_pair(pair, Alignment(source_records=9, lag=lag), CIRCUMSTANCES)
+        assert (found.name, found.evidence["records"]) == ("mirror-gap", records)
+
+
 SOON = {"SEARCHED_FOR": 4, "LOOKED_AT": 2}
 """Fewer records than in earnest decide between places, so that small logs decide something."""
 WINDOWS = st.integers(5, 60)
@@ -667,11 +831,11 @@ KEPT = Kept(
     matched=0,
     runs={},
 )
-PAIR = TopicPair("a", "b")
-PROGRESS = MirrorProgress(PAIR, 0, "A", "B", KEPT, Counts(50), Counts(40))
+NAMES = TopicPair("a", "b")
+PROGRESS = MirrorProgress(NAMES, 0, "A", "B", KEPT, Counts(50), Counts(40))
 
 
-def bounds(name: str, start: int, end: int) -> PartitionBounds:
+def limits(name: str, start: int, end: int) -> PartitionBounds:
     return PartitionBounds(name, 0, start, end, end + 9, 0)
 
 
@@ -691,13 +855,13 @@ def bounds(name: str, start: int, end: int) -> PartitionBounds:
     ],
 )
 def test_a_run_continues_only_where_both_topics_still_hold_the_place_it_had_come_to(ids, source, target, hides, words):
-    again = why_again(PartitionPair(PAIR, 0, bounds("a", *source), bounds("b", *target)), ids, PROGRESS)
+    again = why_again(PartitionPair(NAMES, 0, limits("a", *source), limits("b", *target)), ids, PROGRESS)
     assert (None if again is None else again.hides) == hides
     assert words in ("" if again is None else again.why)
 
 
 def test_checkpoints_are_held_against_every_record() -> None:
-    pair = PartitionPair(PAIR, 0, bounds("a", 0, 50), bounds("b", 0, 40), checkpoints=(Checkpoint("g", "a", 0, 1, 1),))
+    pair = PartitionPair(NAMES, 0, limits("a", 0, 50), limits("b", 0, 40), checkpoints=(Checkpoint("g", "a", 0, 1, 1),))
     assert why_again(pair, ("A", "B"), PROGRESS) == Again("checkpoints are held against every record")
 
 
