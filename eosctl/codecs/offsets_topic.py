@@ -18,9 +18,12 @@ from collections.abc import Iterable, Mapping
 from hashlib import sha256
 from math import isfinite
 from struct import Struct
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
-from eosctl.codecs.json_text import NotJson, load_json, long_value, read_json
+from msgspec import DecodeError, Meta
+from msgspec.json import Decoder
+
+from eosctl.codecs.json_text import MOST_CHARACTERS, NotJson, load_json, long_value, read_json
 from eosctl.errors import ConfigError, Undecodable
 from eosctl.model.names import java_hash
 from eosctl.model.offsets import (
@@ -46,10 +49,27 @@ _NAMED: Final = {"\b": r"\b", "\t": r"\t", "\n": r"\n", "\f": r"\f", "\r": r"\r"
 _KINDS: Final = {dict: "an object", list: "a list", str: "text", bool: "a boolean", type(None): "null"}
 
 
+# Nearly all keys and values are plain: strict JSON of one level in UTF-8, without doubles, every integer a Java long.
+# A decoder in C that accepts nothing else reads them as read_json would, in a fraction of its time.
+_Member = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)] | str | bool | None
+_PLAIN_KEY: Final = Decoder(tuple[str, dict[str, _Member] | None]).decode
+_PLAIN_VALUE: Final = Decoder(dict[str, _Member]).decode
+_NOT_PLAIN: Final = (DecodeError, UnicodeDecodeError)
+
+
 def decode_offsets_key(raw: bytes | None) -> OffsetKey | MalformedKey:
     """The key as a worker reads it. Never raises: what it would ignore is a MalformedKey."""
     if raw is None:
         return MalformedKey(None, "the key is null")
+    try:
+        if len(raw) <= MOST_CHARACTERS:
+            return OffsetKey(raw, *_PLAIN_KEY(raw))
+    except _NOT_PLAIN:
+        pass
+    return _decode_any_key(raw)
+
+
+def _decode_any_key(raw: bytes) -> OffsetKey | MalformedKey:
     try:
         value = read_json(raw)
     except NotJson as error:
@@ -78,6 +98,15 @@ def decode_offsets_value(raw: bytes | None) -> SourceOffset | MalformedValue | N
     """
     if raw is None:
         return None
+    try:
+        if len(raw) <= MOST_CHARACTERS:
+            return _PLAIN_VALUE(raw)
+    except _NOT_PLAIN:
+        pass
+    return _decode_any_value(raw)
+
+
+def _decode_any_value(raw: bytes) -> SourceOffset | MalformedValue | None:
     try:
         value = read_json(raw)
     except NotJson as error:
