@@ -100,6 +100,7 @@ def eosctl(servers: str) -> None:
     """Read, fold, merge, build the document."""
     from io import StringIO
 
+    from eosctl.cli import tune_gc
     from eosctl.model.offsets import SourceSupport
     from eosctl.operations.offset_stores import OffsetsRequest
     from eosctl.operations.offsets import show_offsets
@@ -108,6 +109,7 @@ def eosctl(servers: str) -> None:
     from eosctl.render.console import Console, OutputOptions, Stream, Terminal
     from eosctl.shell.options import GlobalOptions
 
+    tune_gc()
     console = Console(Terminal(*(Stream(StringIO(), None) for _ in range(3))), OutputOptions())
     with Session(GlobalOptions(console, bootstrap_servers=servers)) as session, gc_paused():
         view_offsets(show_offsets(session, OffsetsRequest(exactly_once=SourceSupport.ENABLED)))

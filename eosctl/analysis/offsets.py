@@ -8,6 +8,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, repeat
+from operator import attrgetter
 from typing import Final, NamedTuple
 
 from msgspec import Struct
@@ -54,6 +55,7 @@ Key = bytes | None
 
 
 Kept = tuple[Entry, Writer]
+_KEY, _VALUE = attrgetter("key"), attrgetter("value")
 
 
 class OffsetsFold:
@@ -70,11 +72,11 @@ class OffsetsFold:
 
     def add_batch(self, entries: Sequence[Entry], state: RecordState, writer: Writer) -> None:
         """Take in records that follow each other and were written in one state by one writer."""
-        keys = [entry.key for entry in entries]
+        keys = list(map(_KEY, entries))
         self._last[state].update(zip(keys, zip(entries, repeat(writer), strict=False), strict=True))
         self._records.update(keys)
-        if deleted := [entry.key for entry in entries if entry.value is None]:
-            self._tombstones.update(deleted)
+        if None in map(_VALUE, entries):
+            self._tombstones.update([entry.key for entry in entries if entry.value is None])
 
     def merge(self, later: "OffsetsFold") -> None:
         for state, last in later._last.items():
@@ -89,12 +91,15 @@ class OffsetsFold:
             {key: _record(kept, state) for key, kept in self._last[state].items()}.get
             for state in (RecordState.COMMITTED, RecordState.OPEN, RecordState.ABORTED)
         )
-        tombstones = self._tombstones.get
+        tombstones, new = self._tombstones.get, tuple.__new__
         return OffsetsPartition(
             topic_partition,
             offsets,
             {
-                key: KeyRecords(topic_partition, committed(key), opened(key), aborted(key), count, tombstones(key, 0))
+                key: new(
+                    KeyRecords,
+                    (topic_partition, committed(key), opened(key), aborted(key), count, tombstones(key, 0)),
+                )
                 for key, count in self._records.items()
             },
         )
@@ -106,7 +111,7 @@ def _batch_of(record: Record) -> tuple[RecordState, Writer]:
 
 def _record(kept: Kept, state: RecordState) -> Record:
     entry, writer = kept
-    return Record(entry.offset, entry.timestamp, entry.key, entry.value, state, *writer)
+    return tuple.__new__(Record, (entry.offset, entry.timestamp, entry.key, entry.value, state, *writer))
 
 
 def fold_offsets(
@@ -215,10 +220,12 @@ class Merger(Struct, frozen=True):
         general = self._open(OffsetStore(self.worker_place, level))
         own = first.connector_specific
         specific = None if own is None or own.place == self.worker_place else self._open(own)
+        only = specific is None and len(opened) == 1 and opened[0].fallback is None and opened[0].primary == general
         if opened[0].primary == general:
             general = opened[0].primary
         for key in keys:
-            yield self._merged(key, opened, general, specific)
+            plain = self._only_record(key, opened[0]) if only else None
+            yield plain or self._merged(key, opened, general, specific)
 
     def _open(self, store: OffsetStore) -> Opened:
         return Opened(store.place, store.isolation_level, self.topics.get(store.place, NOT_READ))
@@ -229,6 +236,21 @@ class Merger(Struct, frozen=True):
             assert general is not None
             return OpenedStores(self._open(general), None, "worker-global")
         return OpenedStores(self._open(own), None if general is None else self._open(general), "connector-specific")
+
+    def _only_record(self, key: OffsetKey, stores: OpenedStores) -> MergedOffset | None:
+        """What _merged gives for a usable value in the only store, where no transaction left another; None: ask it."""
+        topic = stores.primary.topic
+        lies = () if topic is None or isinstance(topic, Skipped) else topic.get(key.raw, ())
+        if len(lies) != 1 or key.partition is None:
+            return None
+        topic_partition, record, opened, aborted, _, _ = lies[0]
+        if record is None or opened is not None or aborted is not None:
+            return None
+        stored = StoredOffset(topic_partition, record, self.decode(record.value))
+        if not stored.usable:
+            return None
+        words = f"{stores.kind} store, {topic_partition}@{record.offset}"
+        return MergedOffset(key, stored, None, stored, stored, words)
 
     def _merged(
         self, key: OffsetKey, candidates: list[OpenedStores], general: Opened, specific: Opened | None

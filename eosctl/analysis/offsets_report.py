@@ -215,9 +215,9 @@ def _logical_duplicates(
     subject: str, records: ByKey, keys: Keys, canonical: Callable[[OffsetKey], str]
 ) -> Iterator[Finding]:
     found = []
-    for suspects in _similar(keys).values():
+    for suspects in _similar(keys):
         alike: defaultdict[str, list[bytes]] = defaultdict(list)
-        for key in suspects if len(suspects) > 1 else ():
+        for key in suspects:
             if any(each.last.value is not None for each in records[key.raw]):
                 alike[canonical(key)].append(key.raw)
         found += [same for same in alike.values() if len(same) > 1]
@@ -231,17 +231,21 @@ def _logical_duplicates(
         )
 
 
-def _similar(keys: Keys) -> Mapping[object, list[OffsetKey]]:
+def _similar(keys: Keys) -> Collection[list[OffsetKey]]:
     """Keys that may be the same JSON: Python finds 1, 1.0 and true equal, and hashes faster than it writes JSON."""
-    similar: defaultdict[object, list[OffsetKey]] = defaultdict(list)
+    first: dict[object, OffsetKey] = {}
+    similar: dict[object, list[OffsetKey]] = {}
     for key in keys.values():
         if isinstance(key, OffsetKey):
             try:
                 members = frozenset((key.partition or {}).items())
             except TypeError:  # nested, which no worker writes
                 members = frozenset()
-            similar[key.connector, members].append(key)
-    return similar
+            identity = key.connector, members
+            other = first.setdefault(identity, key)
+            if other is not key:
+                similar.setdefault(identity, [other]).append(key)
+    return similar.values()
 
 
 def _text(raw: bytes) -> str:
@@ -439,7 +443,8 @@ def uncommitted_keys(records: MergedByKey) -> frozenset[bytes | None]:
     return frozenset(
         raw
         for raw, lies in records.items()
-        if any((each.open or each.aborted) is not None and each.last is not each.committed for each in lies)
+        for each in lies
+        if (each.open or each.aborted) is not None and each.last is not each.committed
     )
 
 
@@ -762,7 +767,7 @@ def _explained(merged: MergedOffset) -> MergedOffset:
     if not isinstance(used, StoredOffset) or not isinstance(used.value, dict):
         return merged
     words = explain_position(merged.key.partition, used.value)
-    return merged if words is None else merged._replace(position=words)
+    return merged if words is None else MergedOffset(*merged[:-1], position=words)
 
 
 def _usable(stores: Stores) -> tuple[OffsetStores, ...]:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Final
 
 from msgspec import Struct
@@ -440,8 +441,13 @@ def position_reader(partition: SourcePartition | None, offset: SourceOffset) -> 
     """The reader for offsets of this form; None for unknown connectors."""
     if partition is None:
         return None
-    members = offset.keys()
-    return next((each for each in READERS if each.needs <= members and each.partition <= partition.keys()), None)
+    return _reader_of(tuple(partition), tuple(offset))
+
+
+@lru_cache(maxsize=256)  # a connector's partitions and offsets have the same members, all of them
+def _reader_of(partition: tuple[str, ...], offset: tuple[str, ...]) -> PositionReader | None:
+    names, members = frozenset(partition), frozenset(offset)
+    return next((each for each in READERS if each.needs <= members and each.partition <= names), None)
 
 
 def debezium_reader(offset: SourceOffset) -> PositionReader | None:

@@ -311,11 +311,16 @@ def _new_fold() -> "OffsetsFold":
 
 @contextmanager
 def gc_paused() -> Iterator[None]:
-    """Disables the cycle collector, for a million small objects without cycles."""
+    """Disables the cycle collector, for a million small objects without cycles.
+
+    In a command, which froze its modules, the objects live until its end: they are not walked through afterwards.
+    """
     enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
+        if gc.get_freeze_count():
+            gc.freeze()
         if enabled:
             gc.enable()

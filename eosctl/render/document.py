@@ -8,6 +8,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from copy import copy
 from enum import Enum, StrEnum
 from functools import cache
+from itertools import islice
 from json import dumps
 from operator import attrgetter
 from types import UnionType
@@ -254,7 +255,7 @@ class Document(Struct, frozen=True):
         assert isinstance(rows, list)
         if sort is not None:
             rows = sorted(rows, key=lambda row: _sort_key(look_up(row, path)), reverse=sort.startswith("-"))
-        kept = list(rows)[:limit]
+        kept = list(islice(rows, limit))
         names = table.rows.split(".")
         data = _replaced(self.data, names, kept) | {"rows_left_out": len(rows) - len(kept)}
         notes = (f"{len(kept):,} of {len(rows):,} rows are shown (--limit)",) if len(kept) < len(rows) else ()
@@ -334,6 +335,11 @@ class RowStream(list[Any]):
     def __iter__(self) -> Iterator[Any]:
         return iter(self._make())
 
+    def __eq__(self, other: object) -> bool:
+        return list(self) == list(other) if isinstance(other, list) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]  # as of a list
+
 
 def tree(value: object) -> Tree:
     """`value` in JSON's own types: tuples and sets become lists, enums their values, Structs and named tuples objects.
@@ -384,11 +390,16 @@ def _key(key: object) -> str:
     raise TypeError(f"not an object's key: {key!r}")
 
 
+@cache
+def _names(path: str) -> tuple[str, ...]:
+    return tuple(filter(None, path.split(".")))
+
+
 def look_up(value: object, path: str) -> Tree:
     """The value at `path`; null where an object on the way is null, and the Skipped where it is one."""
     if type(value) is dict and len(value) > 1 and path in value and "." not in path:
         return value[path]  # type: ignore[no-any-return]  # parts of a Tree are Trees
-    for name in filter(None, path.split(".")):
+    for name in _names(path):
         if value is None or is_skipped(value):
             break
         if isinstance(value, list) and name.isdecimal() and int(name) < len(value):

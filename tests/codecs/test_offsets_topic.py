@@ -21,6 +21,7 @@ from eosctl.codecs.offsets_topic import (
     java_double,
     rename_key,
 )
+from eosctl.codecs.json_text import NotJson, read_json
 from eosctl.errors import ConfigError, Undecodable
 from eosctl.model.groups import Checkpoint
 from eosctl.model.names import TopicPartition
@@ -38,6 +39,37 @@ def test_a_key_is_a_connector_and_its_source_partition() -> None:
     assert decode_offsets_key(raw) == OffsetKey(
         raw, "file-source", {"filename": "/tmp/x", "n": 1, "f": 1.5, "b": True, "z": None}
     )
+
+
+PIECES = st.sampled_from(
+    [
+        *("{", "}", "[", "]", ",", ":", '"', '"a"', '"b":', "null", "true", "NaN", "-Infinity", " ", "\n", "x", "\x00"),
+        *("0", "-0", "01", "1.0", "1e2", "1e400", "-", "\\u00e9", "\\ud83d\\ude00", "\\ud800", "\\x", "\\/", "\ufeff"),
+        *map(str, (2**63 - 1, 2**63, -(2**63), -(2**63) - 1, 2**64, 10**30)),
+    ]
+)
+PLAIN = st.sampled_from(['{"a":1,"b":"x"}', '{"position":8421}', '{"a":null,"b":true}', "{}"])
+
+
+@given(PLAIN, st.lists(st.tuples(st.integers(0, 20), st.integers(0, 3), PIECES), max_size=3), st.booleans())
+@settings(max_examples=300)
+def test_the_plain_way_reads_only_what_json_in_full_reads_alike(
+    text: str, edits: list[tuple[int, int, str]], half: bool
+) -> None:
+    for at, gone, piece in edits:
+        text = text[:at] + piece + text[at + gone :]
+    raw = text.encode() + b"\xc3" * half
+    for key in (False, True):
+        data = b'["c",' + raw + b"]" if key else raw
+        found = decode_offsets_key(data) if key else decode_offsets_value(data)
+        try:
+            whole = read_json(data)
+        except NotJson:
+            assert isinstance(found, MalformedKey | MalformedValue)
+            continue
+        if isinstance(found, MalformedKey | MalformedValue):
+            continue
+        assert repr(["c", found.partition] if isinstance(found, OffsetKey) else found) == repr(whole)
 
 
 def test_a_null_source_partition_is_a_key() -> None:

@@ -361,6 +361,12 @@ def test_a_column_that_does_not_exist_is_named_with_those_that_do():
     assert raised.value.hint == "the columns are: NAME, COUNT, LAG"
 
 
+def test_streamed_rows_are_equal_to_the_same_rows_and_to_no_others() -> None:
+    rows = RowStream(3, lambda: ROWS)
+    assert rows == list(ROWS) == RowStream(3, lambda: ROWS)
+    assert rows != RowStream(2, lambda: ROWS[:2])
+
+
 def test_rows_that_are_streamed_are_sorted_and_limited_too():
     streamed = Document("k", {"rows": RowStream(3, lambda: ROWS)}, blocks=(COUNTED,)).arranged("name", 2)
     assert text_of(streamed, Output.NAME, PIPED) == "a\nb\n"

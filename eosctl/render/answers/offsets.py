@@ -33,7 +33,7 @@ from eosctl.model.text import pluralize
 from eosctl.model.times import rfc3339
 from eosctl.render.answers.findings import ShownFindings, SkippedRow, findings_of
 from eosctl.render.cells import brief_of
-from eosctl.render.document import MOST, Column, Document, Findings, Rows, Table, Tone, col, columns, row_of
+from eosctl.render.document import MOST, Column, Document, Findings, RowStream, Table, Tone, col, columns, row_of
 
 # The answers of `offsets show`, `export` and `diff`.
 
@@ -215,8 +215,8 @@ CONNECTORS = Table(
 
 def view_offsets(report: OffsetsReport, *, tombstones: bool = False) -> Document:
     """Every offset in every store, connectors and findings; keys that hold nothing but tombstones on request."""
-    rows = [(each.name, merged) for each in report.connectors for merged in each.offsets]
-    shown = [(name, merged) for name, merged in rows if tombstones or merged.live]
+    rows = [merged for each in report.connectors for merged in each.offsets]
+    shown = [merged for merged in rows if tombstones or merged.live]
     hidden = len(rows) - len(shown)
     notes = [f"not checked: {name}: {each.reason}" for name, each in sorted(report.skipped.items())]
     if hidden:
@@ -225,7 +225,7 @@ def view_offsets(report: OffsetsReport, *, tombstones: bool = False) -> Document
     data = OffsetsData(
         worker=_worker(report.worker),
         topics=[_topic(place, topic) for place, topic in report.topics.items()],
-        offsets=Rows(offset_row(merged) for _, merged in shown),
+        offsets=RowStream(len(shown), lambda: map(offset_row, shown)),
         connectors=[_connector(each) for each in report.connectors],
         **findings_of(report),
         tombstones_left_out=hidden,
@@ -244,18 +244,17 @@ def view_offsets(report: OffsetsReport, *, tombstones: bool = False) -> Document
 
 def offset_row(merged: MergedOffset) -> OffsetRow:
     """One of `data.offsets[]`, in JSON's own types; each store null where it holds nothing."""
-    key, *stores, words, shadowed, phases, position = merged
-    different = {id(each): each for each in stores}
-    rows = {number: _stored(each) for number, each in different.items()}
-    general, specific, kafka, promised = [rows[id(each)] for each in stores]
+    key, general, specific, kafka, promised, words, shadowed, phases, position = merged
+    worker_global = _stored(general)
+    kafka_effective = worker_global if kafka is general else _stored(kafka)
     return {
         "connector": key.connector,
         "partition": None if key.partition is None else dict(key.partition),
         "key_base64": base64.b64encode(key.raw).decode("ascii"),
-        "worker_global": general,
-        "connector_specific": specific,
-        "kafka_effective": kafka,
-        "kip618_effective": promised,
+        "worker_global": worker_global,
+        "connector_specific": kafka_effective if specific is kafka else _stored(specific),
+        "kafka_effective": kafka_effective,
+        "kip618_effective": kafka_effective if promised is kafka else _stored(promised),
         "provenance": words,
         "position": position,
         "shadowed": shadowed,
