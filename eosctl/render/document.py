@@ -336,7 +336,10 @@ class RowStream(list[Any]):
         return iter(self._make())
 
     def __eq__(self, other: object) -> bool:
-        return list(self) == list(other) if isinstance(other, list) else NotImplemented
+        return isinstance(other, list) and list(self) == list(other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
 
     __hash__ = None  # type: ignore[assignment]  # as of a list
 

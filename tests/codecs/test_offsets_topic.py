@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eosctl.codecs.groups import OffsetCommitKey, decode_checkpoint, decode_offset_commit_key
+from eosctl.codecs.json_text import NotJson, read_json
 from eosctl.codecs.offsets_topic import (
     canonical,
     decode_kip875,
@@ -21,7 +22,6 @@ from eosctl.codecs.offsets_topic import (
     java_double,
     rename_key,
 )
-from eosctl.codecs.json_text import NotJson, read_json
 from eosctl.errors import ConfigError, Undecodable
 from eosctl.model.groups import Checkpoint
 from eosctl.model.names import TopicPartition
