@@ -341,7 +341,7 @@ class RowStream(list[Any]):
     def __ne__(self, other: object) -> bool:
         return not self == other
 
-    __hash__ = None  # type: ignore[assignment]  # as of a list
+    __hash__ = None  # as of a list
 
 
 def tree(value: object) -> Tree:
