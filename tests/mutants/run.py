@@ -16,6 +16,7 @@ import time
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -51,14 +52,17 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 2)
     parser.add_argument("--only", default="", help="paths that contain this")
-    parser.add_argument("--budget", type=float, default=10, help="CPU seconds of tests for each, the nearest first")
+    parser.add_argument("--budget", type=float, default=2, help="CPU seconds of tests for each, the nearest first")
+    parser.add_argument("--again", type=float, default=10, help="and so many more for one that survived those")
     parser.add_argument("--check", type=int, default=0, help="so many are tried in a fresh process, too")
     parser.add_argument("--keep", action="store_true", help=f"add the rate to {RATE.name}")
     given = parser.parse_args()
     WORK.mkdir(parents=True, exist_ok=True)
     samples = {seed: sampled(seed, given.count, given.only) for seed in given.seed}
-    results = tried(sorted(set().union(*samples.values())), given.processes, given.budget, given.check)
-    told = [report(seed, sample, results, given.budget, keep=given.keep) for seed, sample in samples.items()]
+    results = tried(sorted(set().union(*samples.values())), given.processes, (given.budget, given.again), given.check)
+    told = [
+        report(seed, sample, results, given.budget + given.again, keep=given.keep) for seed, sample in samples.items()
+    ]
     return max(told)
 
 
@@ -82,9 +86,9 @@ class Result(NamedTuple):
     reaching: int
 
 
-def tried(sample: Sequence[Mutant], processes: int, budget_s: float, checks: int) -> dict[Mutant, Result]:
+def tried(sample: Sequence[Mutant], processes: int, budgets_s: Sequence[float], checks: int) -> dict[Mutant, Result]:
     """What was found of each mutant; SystemExit where a fresh process says otherwise."""
-    trial = Trial(ROOT, ROOMS, sample, WORK, processes=processes, budget_s=budget_s)
+    trial = Trial(ROOT, ROOMS, sample, WORK, processes=processes, budgets_s=budgets_s)
     os.environ["CI"] = "true"
     # A browser decides nothing in these rooms, and takes a minute; what is killed shows what others do in less time.
     slow = ("render/test_audit_page_in_browser.py", "executors/test_audit_crash.py", "executors/test_apply_crash.py")
@@ -98,11 +102,11 @@ def tried(sample: Sequence[Mutant], processes: int, budget_s: float, checks: int
     tree = copy_of_tree(WORK / "tree")
     for mutant in random.Random(0).sample(sorted(trial.noticed), min(checks, len(trial.noticed))):
         name = trial.noticed[mutant]
-        names = [name] if "::" in name else trial.chosen[mutant]
+        names = [name] if "::" in name else list(chain(*trial.chosen[mutant]))
         if bool(fails(tree, mutant, names)) != bool(name):
             raise SystemExit(f"a fresh process says otherwise of {mutant}, of which was said: {name or 'survived'}")
     noticed = trial.noticed | {mutant: at_import(tree, mutant, files) for mutant, files in trial.untried.items()}
-    return {each: Result(noticed[each], len(trial.chosen[each]), trial.reaching[each]) for each in sample}
+    return {each: Result(noticed[each], sum(map(len, trial.chosen[each])), trial.reaching[each]) for each in sample}
 
 
 def at_import(tree: Path, mutant: Mutant, files: Sequence[str]) -> str:

@@ -45,9 +45,9 @@ class Trial:
         work: Path,
         *,
         processes: int,
-        budget_s: float,
+        budgets_s: Sequence[float],
     ) -> None:
-        self._budget_s = budget_s
+        self._budgets_s = budgets_s
         self._root, self._rooms, self._mutants, self._work, self._processes = root, rooms, mutants, work, processes
         # What runs is what was there when it was imported: the tree may change while mutants are tried.
         self._sources = {
@@ -56,7 +56,7 @@ class Trial:
         self._failed = False
         self.noticed: dict[Mutant, str] = {}
         self.untried: dict[Mutant, list[str]] = {}
-        self.chosen: dict[Mutant, list[str]] = {}
+        self.chosen: dict[Mutant, list[list[str]]] = {}
         self.reaching: dict[Mutant, int] = {}
         self._seconds: dict[str, float] = {}
 
@@ -87,13 +87,17 @@ class Trial:
             each: self._within_budget(each.path, tests.get((each.path, each.line), ())) for each in self._mutants
         }
 
-        costs = {each: sum(self._seconds[name] for name in self.chosen[each]) for each in self._mutants}
+        costs = {each: sum(self._seconds[name] for name in self.chosen[each][0]) for each in self._mutants}
         order = sorted(range(len(self._mutants)), key=lambda index: costs[self._mutants[index]])
 
         def shard(number: int) -> Iterable[object]:
             for index in order[number :: self._processes]:
                 mutant = self._mutants[index]
-                yield index, *self._try(mutant, [items[name] for name in self.chosen[mutant]], functions)
+                for names in list(filter(None, self.chosen[mutant])) or [[]]:
+                    found, tried = self._try(mutant, [items[name] for name in names], functions)
+                    if found or not tried:
+                        break
+                yield index, found, tried
 
         for index, name, tried in self._in_forks("tried", shard):
             mutant = self._mutants[index]
@@ -201,14 +205,18 @@ class Trial:
                 lines[path].append(line)
             yield item.nodeid, round(time.process_time() - begun, 3), lines
 
-    def _within_budget(self, path: str, names: Iterable[str]) -> list[str]:
-        """The nearest of these tests, as many as the budget has CPU for; the costly ones last."""
-        chosen, seconds = list[str](), 0.0
-        for name in sorted(nearest_first(path, names), key=lambda name: self._seconds[name] > COSTLY_S):
-            seconds += self._seconds[name]
-            if chosen and seconds > self._budget_s:
-                break
-            chosen.append(name)
+    def _within_budget(self, path: str, names: Iterable[str]) -> list[list[str]]:
+        """The nearest of these tests, as many as each of the budgets has CPU for; the costly ones last."""
+        ordered = sorted(nearest_first(path, names), key=lambda name: self._seconds[name] > COSTLY_S)
+        chosen: list[list[str]] = []
+        for budget_s in self._budgets_s:
+            seconds, some = 0.0, list[str]()
+            for name in ordered[sum(map(len, chosen)) :]:
+                seconds += self._seconds[name]
+                if some and seconds > budget_s:
+                    break
+                some.append(name)
+            chosen.append(some)
         return chosen
 
     def _run(self, item: pytest.Item, following: pytest.Item | None) -> bool:

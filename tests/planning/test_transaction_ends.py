@@ -6,7 +6,14 @@ from msgspec.structs import replace
 from eosctl.model.groups import ConnectGroup, GroupMember
 from eosctl.model.hanging import Advice, HangingReason, OpenTransaction, Verdict
 from eosctl.model.names import ConnectorTaskId, ProducerIdAndEpoch, Side, TopicPartition
-from eosctl.model.plan import AbortTransaction, CommitTransaction, ManualStep, demanded_steps, lacking
+from eosctl.model.plan import (
+    AbortTransaction,
+    CommitTransaction,
+    FenceTransaction,
+    ManualStep,
+    demanded_steps,
+    lacking,
+)
 from eosctl.model.preconditions import (
     NOTHING_OPEN,
     ClusterIs,
@@ -23,7 +30,7 @@ from eosctl.model.transaction_ends import AbortRequest, CommitFacts, CommitReque
 from eosctl.model.transaction_log import TransactionLogValue
 from eosctl.model.transactions import ActiveProducer, Ownership, TaskOwner, TransactionDescription, TransactionState
 from eosctl.model.workers import LiveOwner, LiveOwners
-from eosctl.planning.transaction_ends import plan_abort, plan_commit
+from eosctl.planning.transaction_ends import plan_abort, plan_commit, plan_leftovers
 from eosctl.planning.undo import undo_plan
 
 PLACE = TopicPartition("orders", 3)
@@ -348,3 +355,86 @@ def test_a_commit_cannot_be_undone_and_the_undo_says_so():
     (step,) = undo_plan(plan_commit(COMMIT, facts()).plan).steps
     assert isinstance(step.step, ManualStep)
     assert "cannot be rolled back" in step.step.instruction
+
+
+# Leftovers
+
+COMMITTED_ALREADY = ended(TransactionState.COMPLETE_COMMIT, HELD, 0)
+MOVED = {**PARTS, PLACES[0]: replace(HERE, last_sequence=5)}
+FENCE = FenceTransaction(Side.SOURCE, "sink-7", 42, 3, STARTED, (HERE, THERE), 45_000)
+
+
+def leftovers(listed=(), rest=()):
+    return plan_leftovers(
+        [(COMMIT, each) for each in listed], [(COMMIT, each) for each in rest], NOW, "cluster", 45_000
+    )
+
+
+def test_what_is_listed_is_committed_and_the_rest_is_fenced_with_a_warning():
+    planned = leftovers([facts()], [facts()])
+    assert [each.step for each in planned.plan.steps] == [STEP, FENCE]
+    assert planned.plan.steps[1].preconditions[0] == ClusterIs(Side.SOURCE, "cluster")
+    assert (planned.objections, planned.hint) == ((), None)
+    assert sum("fencing aborts what is open" in each for each in planned.warnings) == 1
+    assert not any("fencing aborts" in each for each in leftovers([facts()]).warnings)
+
+
+def test_a_listed_transaction_that_is_committed_already_is_a_warning_beside_others():
+    planned = leftovers([COMMITTED_ALREADY, facts()])
+    assert [each.step for each in planned.plan.steps] == [STEP]
+    assert planned.objections == ()
+    assert "committed already" in planned.warnings[0]
+    alone = leftovers([COMMITTED_ALREADY])
+    assert alone.plan.steps == ()
+    assert "committed already" in alone.objections[0]
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        facts(described=None),
+        facts(logged=None),
+        ended(TransactionState.COMPLETE_ABORT, HELD, 0),
+        ended(TransactionState.COMPLETE_COMMIT, ProducerIdAndEpoch(43, 0), 2),
+        facts(live=AT_WORK),
+        facts(after=MOVED),
+    ],
+)
+def test_one_listed_transaction_that_cannot_be_committed_leaves_the_plan_without_steps(found):
+    planned = leftovers([facts(), found], [facts()])
+    assert planned.objections
+    assert (planned.plan.steps, planned.warnings) == ((), ())
+    assert planned.hint == "stop the client, or take it out of the list"
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        facts(described=None),
+        facts(described=described(TransactionState.PREPARE_COMMIT)),
+        facts(described=described(TransactionState.COMPLETE_ABORT)),
+        facts(described=replace(described(), start_ms=None)),
+    ],
+)
+def test_of_the_rest_only_an_open_transaction_is_fenced(found):
+    planned = leftovers(rest=[found])
+    assert planned.plan.steps == ()
+    assert planned.objections == ("nothing that may be ended is open under this prefix",)
+    assert [each.step for each in leftovers(rest=[found, facts()]).plan.steps] == [FENCE]
+
+
+@pytest.mark.parametrize(
+    ("found", "words"),
+    [
+        (facts(described=described(producer=ProducerIdAndEpoch(42, 4))), "sink-7 changed while it was read"),
+        (facts(logged=None), "the transaction log has no record of sink-7"),
+        (facts(logged=logged(start_ms=1)), "sink-7 changed while it was read"),
+        (facts(described=described(places=PLACES[:1])), "may not be described"),
+        (facts(after=MOVED), "sink-7"),
+        (facts(live=AT_WORK), "sink-7"),
+    ],
+)
+def test_a_transaction_of_the_rest_whose_client_is_at_work_or_unknown_is_not_fenced(found, words):
+    planned = leftovers([facts()], [found])
+    assert words in planned.objections[0]
+    assert planned.plan.steps == ()
