@@ -155,6 +155,14 @@ class CertifiedSite:
         found = self.request("GET", "/offsets")
         return tuple(found["offsets"]) if isinstance(found, Mapping) else ()
 
+    def task_configs(self) -> Sequence[Mapping[str, Any]]:
+        """The configs that the connector gave its tasks, in order; none while workers rebalance."""
+        with suppress(EosctlError):
+            found = self.request("GET", "/tasks")
+            if isinstance(found, list):
+                return tuple(each["config"] for each in sorted(found, key=lambda each: each["id"]["task"]))
+        return ()
+
     def await_running(self) -> None:
         """Returns when all tasks run; failed tasks are restarted and counted. Raises TimedOut with their errors."""
         deadline = Deadline(PATIENCE_S)
@@ -184,6 +192,13 @@ class CertifiedSite:
             with suppress(EosctlError):
                 self.ask("POST", f"{connector_path(self.connector)}/restart?includeTasks=true&onlyFailed=true")
         return bool(failed)
+
+    def await_paused(self) -> None:
+        """Returns when all tasks are paused; failed tasks are restarted, which pauses them too. Raises TimedOut."""
+        deadline = Deadline(PATIENCE_S)
+        while (status := self.status()) is None or {status.state, *(each.state for each in status.tasks)} != {"PAUSED"}:
+            self._restart_failed(status)
+            deadline.pause_or_raise(LOOK_S, f"the connector does not pause: {_states(status)}")
 
     def await_stopped(self) -> None:
         deadline = Deadline(PATIENCE_S)

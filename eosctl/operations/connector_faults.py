@@ -3,17 +3,21 @@
 import errno
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Event, Thread
-from time import sleep
+from time import monotonic, sleep
 from typing import Any, Final
 
 from eosctl.clients.deadline import Deadline
 from eosctl.clients.librdkafka import TransactionalProducer
+from eosctl.clients.wire import Wire
+from eosctl.codecs.status_topic import decode_status_records
 from eosctl.errors import EosctlError, Refused
 from eosctl.model.certification import Fault, Generation, Round
+from eosctl.model.names import TopicPartition
+from eosctl.model.status_topic import StatusKind
 from eosctl.model.transactions import TransactionDescription
 from eosctl.operations.certified_site import LOOK_S, PATIENCE_S, CertifiedSite
 from eosctl.operations.certified_source import Source
@@ -21,6 +25,7 @@ from eosctl.operations.session import Session
 from eosctl.sandbox.kafka_proxy import Hold, Moment
 from eosctl.sandbox.properties import MOST_WORKERS
 from eosctl.sources.delivered_records import DeliveredRecords
+from eosctl.sources.kafka_log import partition_offsets, read_log
 from eosctl.sources.kafka_transactions import describe_transactional_ids
 
 COMMIT_S: Final = 60.0
@@ -34,6 +39,10 @@ EXPIRE: Final = {
     "transactional.id.expiration.ms": "1000",
     "transaction.remove.expired.transaction.cleanup.interval.ms": "500",
 }
+GO_ON_S: Final = 30.0
+"""After a changed config, tasks that have not started again by then have the same configs as before."""
+RUNNING: Final = "RUNNING"
+STATUS_TOPIC: Final = "connect-status"
 REST_S: Final = 20.0
 """How long a connector may take to deliver everything while its source rests."""
 FILLER: Final = "eosctl-filler"
@@ -43,6 +52,34 @@ AGAIN_S: Final = 0.002
 
 class FaultMissed(Exception):  # it is no error of the command: the round cannot tell
     """The fault could not be brought about, with the reason."""
+
+
+class Reports:
+    """What workers report to the status topic from now on, about the connector and its tasks.
+
+    Until a request takes effect, the REST interface shows the states of before: they are no proof of a restart.
+    """
+
+    def __init__(self, wire: Wire, site: CertifiedSite) -> None:
+        config = site.sandbox.spec.worker_config
+        topic = config.get("status.storage.topic", STATUS_TOPIC)
+        places = [TopicPartition(topic, each) for each in range(int(config["status.storage.partitions"]))]
+        self._wire, self._connector, self._begun = wire, site.connector, monotonic()
+        self._starts = {each: bounds.high_watermark for each, bounds in partition_offsets(wire, places).items()}
+        self.task_configs = site.task_configs()
+
+    @property
+    def age_s(self) -> float:
+        return monotonic() - self._begun
+
+    def states(self) -> Mapping[int | None, str]:
+        """The last state of each task, and under None the connector's own."""
+        found: dict[int | None, str] = {}
+        for place, start in self._starts.items():
+            for each in decode_status_records(read_log(self._wire, place, start=start)):
+                if each.connector == self._connector and each.kind is not StatusKind.TOPIC and each.state is not None:
+                    found[each.task] = each.state
+        return found
 
 
 class RunningConnector:
@@ -68,6 +105,34 @@ class RunningConnector:
     def configure(self, **changed: str) -> None:
         self.config |= {key.replace("_", "."): value for key, value in changed.items()}
         self.site.request("PUT", "/config", self.config)
+
+    def reports(self) -> Reports:
+        return Reports(self.session.wire, self.site)
+
+    def await_started(self, since: Reports, states: Collection[str] = (RUNNING,)) -> None:
+        """Returns when the connector and all tasks have come to one of these states; failed tasks are restarted."""
+        deadline = Deadline(PATIENCE_S)
+        while not self._have_come(since, states):
+            self.site.restart_failed()
+            deadline.pause_or_raise(LOOK_S, f"the connector does not start again: {dict(since.states())}")
+
+    def await_reconfigured(self, since: Reports) -> bool:
+        """Returns when the connector and its tasks have taken a changed config; false if the tasks went on.
+
+        The connector itself always starts again, its tasks only if it has other configs for them.
+        """
+        deadline = Deadline(PATIENCE_S)
+        while not self._have_come(since, (RUNNING,)):
+            is_same = self.site.task_configs() == since.task_configs and since.states().get(None) == RUNNING
+            if is_same and since.age_s > GO_ON_S:
+                return False
+            self.site.restart_failed()
+            deadline.pause_or_raise(LOOK_S, f"the connector does not take its config: {dict(since.states())}")
+        return True
+
+    def _have_come(self, since: Reports, states: Collection[str]) -> bool:
+        found, count = since.states(), len(self.site.task_configs())
+        return count > 0 and all(found.get(task) in states for task in (None, *range(count)))
 
     def read_all(self) -> None:
         """All records up to now, of all topics."""
@@ -239,10 +304,11 @@ def _cut_connections(round_: Round, running: RunningConnector) -> None:
 
 def _restart_connector(round_: Round, running: RunningConnector) -> None:
     for turn in range(2):
+        since = running.reports()
         running.site.request("POST", "/restart?includeTasks=true")
         running.note("restart the connector and its tasks")
         sleep(round_.pick(1 + turn, 300, 1500) / 1000)
-        running.site.await_running()
+        running.await_started(since)
 
 
 def _stop_connector(round_: Round, running: RunningConnector) -> None:
@@ -260,6 +326,7 @@ def _stop(running: RunningConnector) -> None:
 
 def _pause_connector(round_: Round, running: RunningConnector) -> None:
     running.site.request("PUT", "/pause")
+    running.site.await_paused()
     running.note("pause the connector")
     sleep(round_.pick(1, 500, 2000) / 1000)
     running.site.request("PUT", "/resume")
@@ -271,16 +338,19 @@ def _change_tasks(round_: Round, running: RunningConnector) -> None:
         now = int(running.config.get("tasks.max", "1"))
         others = [each for each in range(1, MOST_TASKS + 1) if each != now]
         wanted = others[round_.pick(1 + turn, 0, len(others) - 1)]
+        since = running.reports()
         running.configure(tasks_max=str(wanted))
         running.note(f"tasks.max from {now} to {wanted}")
-        running.site.await_running()
+        if not running.await_reconfigured(since):
+            running.note("its tasks have not started again: the connector gives them the same configs")
         sleep(FLOW_ON_S)
 
 
 def _change_config(round_: Round, running: RunningConnector) -> None:
+    since = running.reports()
     running.configure(eosctl_certify_round=str(round_.number))
     running.note("change a setting that the connector does not read")
-    running.site.await_running()
+    running.await_reconfigured(since)
 
 
 def _fence(round_: Round, running: RunningConnector) -> None:
@@ -416,8 +486,10 @@ def _fill_disk(round_: Round, running: RunningConnector) -> None:
     with _filled(running.site.state):
         running.note(f"fill the file system of {running.site.state}")
         sleep(round_.pick(1, 1000, 3000) / 1000)
+        since = running.reports()
         running.site.request("POST", "/restart?includeTasks=true")
         running.note("restart the connector and its tasks")
+        running.await_started(since, (RUNNING, "FAILED"))
         sleep(round_.pick(2, 500, 2000) / 1000)
     running.note(f"free {running.site.state}")
     running.site.await_running()
