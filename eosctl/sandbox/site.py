@@ -17,10 +17,11 @@ import urllib.error
 import urllib.request
 import uuid
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import cache, partial
 from pathlib import Path
-from typing import IO, Final
+from typing import IO, Any, Final
 
 from eosctl.atomic_write import make_directory, write_atomic_file
 from eosctl.errors import ConfigError, UsageError
@@ -448,6 +449,7 @@ class Site:
 
 
 TRAINING_DEADLINE_S = 120.0
+TRAINING: Final = "training"
 
 
 def class_archives(java: Path, jars: KafkaJars, narrate: Callable[[str], None]) -> Mapping[str, Sequence[str]]:
@@ -455,7 +457,7 @@ def class_archives(java: Path, jars: KafkaJars, narrate: Callable[[str], None]) 
 
     A Java that cannot make archives yields no options, and is not tried again.
     """
-    home = jars.directory / f"archives-{_fingerprint(java)}"
+    home = jars.directory / f"archives-{_fingerprint(java)}-running"
     with exclusive(jars.directory.with_name(f"{jars.directory.name}.archives.lock")):
         if not home.is_dir():
             narrate(f"preparing quick starts of Kafka {jars.version} (once)")
@@ -513,19 +515,43 @@ def _start_and_stop(site: Site, spawner: Spawner) -> None:
         broker.start()
         broker.wait_until(partial(site.broker_is_ready, 1, frozenset({1})), deadline)
         if site.workers is not None:
-            _start_and_stop_worker(site, spawner, deadline)
+            _start_and_stop_worker(site, spawner)
     finally:
         broker.stop(TRAINING_DEADLINE_S)  # it writes its archive when it ends
 
 
-def _start_and_stop_worker(site: Site, spawner: Spawner, deadline: float) -> None:
+def _start_and_stop_worker(site: Site, spawner: Spawner) -> None:
+    deadline = time.monotonic() + TRAINING_DEADLINE_S
     site.write_worker(1, {})
     worker = Process("worker 1", site.worker_command(1), site.log("worker", 1), spawner)
     try:
         worker.start()
         worker.wait_until(partial(site.worker_is_ready, 1), deadline)
+        with suppress(OSError):  # the worker refuses or does not answer; an archive without these classes is one too
+            _run_connector(site.directory / "lines.txt", site.connect_url(1))
+            worker.wait_until(partial(_connector_has_written, site.connect_url(1)), deadline)
     finally:
         worker.stop(TRAINING_DEADLINE_S)
+
+
+def _run_connector(file: Path, worker_url: str) -> None:
+    """Runs a connector over the file, so that classes of tasks and their clients are loaded too."""
+    file.write_text("a line\n" * 10)
+    config = {"connector.class": "FileStreamSource", "file": str(file), "topic": TRAINING}
+    _ask("PUT", f"{worker_url}/connectors/{TRAINING}/config", config)
+
+
+def _connector_has_written(worker_url: str) -> bool:
+    """Whether the worker has noted a topic of the connector, which it does after a record was acknowledged."""
+    return bool(_ask("GET", f"{worker_url}/connectors/{TRAINING}/topics")[TRAINING]["topics"])
+
+
+def _ask(method: str, url: str, body: Mapping[str, str] | None = None) -> Mapping[str, Any]:
+    data = None if body is None else json.dumps(body).encode()
+    request = urllib.request.Request(url, data, {"Content-Type": "application/json"}, method=method)
+    with urllib.request.urlopen(request, timeout=TRAINING_DEADLINE_S) as answer:
+        found: Mapping[str, Any] = json.load(answer)
+        return found
 
 
 def prepare_site(spec: SandboxSpec, leases: PortLeases, narrate: Callable[[str], None]) -> Site:
