@@ -85,8 +85,13 @@ class BoundedTransport(httpx.BaseTransport):
     """
 
     def __init__(self, verify: ssl.SSLContext | None, against: Callable[[str], str | None] = lambda _: None) -> None:
-        self._verify, self._against = verify, against
+        self._verify, self._backend = verify, _Backend(against)
         self._pools: dict[bytes, httpcore.ConnectionPool] = {}
+
+    @property
+    def opened(self) -> int:
+        """How many connections were opened until now."""
+        return self._backend.opened
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         """The answer, whose body is read as it is iterated."""
@@ -121,9 +126,7 @@ class BoundedTransport(httpx.BaseTransport):
     def _pool(self, scheme: bytes) -> httpcore.ConnectionPool:
         if scheme not in self._pools:
             context = (self._verify or public_authorities()) if scheme == b"https" else None
-            self._pools.setdefault(
-                scheme, httpcore.ConnectionPool(ssl_context=context, network_backend=_Backend(self._against))
-            )
+            self._pools.setdefault(scheme, httpcore.ConnectionPool(ssl_context=context, network_backend=self._backend))
         return self._pools[scheme]
 
 
@@ -162,6 +165,7 @@ class _Backend(httpcore.NetworkBackend):
 
     def __init__(self, against: Callable[[str], str | None]) -> None:
         self._against = against
+        self.opened = 0
 
     def connect_tcp(
         self,
@@ -180,6 +184,7 @@ class _Backend(httpcore.NetworkBackend):
             try:
                 left = _left(timeout, httpcore.ConnectTimeout)
                 stream = self._sockets.connect_tcp(address, port, left, local_address, socket_options or ())
+                self.opened += 1
                 return _Stream(stream)
             except httpcore.ConnectError as error:
                 failure = error

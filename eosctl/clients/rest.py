@@ -14,6 +14,7 @@ from eosctl.clients.errors import CHECK_HINT, plain_reason, tls_error, tls_failu
 from eosctl.clients.rest_identity import (
     BASIC_AUTH,
     DiscoveredUrl,
+    IdleConnections,
     WorkerUrl,
     decode_json,
     decoding,
@@ -40,7 +41,7 @@ from eosctl.model.offsets import ConnectorOffset
 if TYPE_CHECKING:
     import httpx
 
-    from eosctl.clients.http_transport import HttpAnswer
+    from eosctl.clients.http_transport import BoundedTransport, HttpAnswer
 
 
 T = TypeVar("T")
@@ -53,6 +54,8 @@ ACCEPT: Final = {"Accept": "application/json"}
 LEAST_S = 0.1
 """The least time of a repeated request, even if less is left."""
 SLOW_HINT = "if the worker is only slow, give a longer --timeout"
+MOST_IDLE_S: Final = 5.0
+"""A worker ends a connection after 30 s without a request (Jetty), a proxy before it perhaps earlier."""
 REBALANCE_EXPECTED = "Request cannot be completed because a rebalance is expected"
 AMBIGUOUS_HINT = (
     "workers from 4.0 refuse a slash, backslash or percent sign in the path of a request, even escaped. A "
@@ -98,6 +101,9 @@ class RestClient:
 
     A worker reports its Kafka cluster (`GET /`) before the first request, and again before each that is not a GET:
     OtherCluster if it differs from before.
+
+    At its end it leaves its connections to the next client of the address (WorkerUrl.idle). That client asks again for
+    the cluster only where it had to open a connection: behind the new one there may be another worker.
     """
 
     def __init__(self, url: str, timeout_s: float) -> None:
@@ -106,15 +112,23 @@ class RestClient:
         self._address = address
         self._timeout_s = timeout_s
         self._http: httpx.Client | None = None
-        self._is_identified = False
+        self._transport: BoundedTransport | None = None
+        self._is_left = False
+        self._identified: int | None = None
         self._lock = Lock()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._http is not None:
+        if self._http is None:
+            return
+        if self._address.idle is None or self._identified is None:
             self._http.close()
+        else:
+            left = IdleConnections(self._http, self._transport, self._identified, time.monotonic())
+            self._address.idle.append(left)
+        self._http = None
 
     def get(self, path: str) -> object:
         return self.request("GET", path).body
@@ -132,6 +146,7 @@ class RestClient:
                 hint=f"give --connect-url {self.url}, if it is one of your workers",
             )
         deadline = time.monotonic() + self._timeout_s
+        self._take_idle()
         if path != ROOT and not (self._is_identified and method == "GET"):
             self._identify(self._exchange("GET", ROOT, None, deadline))
         answer = self._exchange(method, path, body, deadline)
@@ -149,14 +164,32 @@ class RestClient:
             raise self._refusal(f"{method} {path}", answer)
         if path == ROOT:
             self._identify(answer)
+        elif not self._is_identified:
+            self._identify(self._exchange("GET", ROOT, None, deadline))
         return answer
+
+    def _take_idle(self) -> None:
+        """Takes connections that an earlier client left, if the worker will not have ended them meanwhile."""
+        with self._lock:
+            left = None if self._http is not None else self._address.take_idle(time.monotonic() - MOST_IDLE_S)
+            if left is not None:
+                self._http, self._transport, self._identified = left.http, left.transport, left.identified
+                self._is_left = True
+
+    @property
+    def _is_identified(self) -> bool:
+        """True if the worker named its cluster, on these connections where another client left them."""
+        if self._identified is None or not self._is_left or self._transport is None:
+            return self._identified is not None
+        return self._identified == self._transport.opened
 
     def _identify(self, root: RestResponse) -> None:
         """Compares its Kafka cluster, where it names one: a proxy may pass on other paths only."""
         found = root.body.get("kafka_cluster_id") if isinstance(root.body, dict) else None
+        self._identified = None
         if root.status < 300 and isinstance(found, str):
             self._address.require_cluster(found)
-        self._is_identified = True
+        self._identified = 0 if self._transport is None else self._transport.opened
 
     def _exchange(self, method: str, path: str, body: Mapping[str, object] | None, deadline: float) -> RestResponse:
         import httpx
@@ -234,14 +267,15 @@ class RestClient:
 
         if self._http is None:
             identity = self._address.identity
+            self._transport = BoundedTransport(
+                identity.ssl_context() if self.url.lower().startswith("https:") else None, self._address.against
+            )
             self._http = httpx.Client(
                 base_url=url_of(self.url),
                 # Proxy settings of the environment are for the web, not for a worker inside the cluster.
                 trust_env=False,
                 auth=identity.basic_auth,
-                transport=BoundedTransport(
-                    identity.ssl_context() if self.url.lower().startswith("https:") else None, self._address.against
-                ),
+                transport=self._transport,
             )
         return self._http
 

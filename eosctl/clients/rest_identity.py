@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Self, cast
 from urllib.parse import unquote
 
 from msgspec.structs import replace
@@ -18,6 +18,10 @@ from eosctl.model.hidden_fields import HiddenFields
 
 if TYPE_CHECKING:
     import ssl
+
+    import httpx
+
+    from eosctl.clients.http_transport import BoundedTransport
 
 
 MAX_ANSWER_BYTES: Final = 32 << 20
@@ -176,6 +180,18 @@ class RestIdentity(HiddenFields, frozen=True):
         return ssl_context(properties, LISTENER if own else "ssl.")
 
 
+class IdleConnections(NamedTuple):
+    """What a client left: `identified` of the connections had been opened when the worker last named its cluster.
+
+    since is in seconds of time.monotonic().
+    """
+
+    http: "httpx.Client"
+    transport: "BoundedTransport | None"
+    identified: int
+    since: float
+
+
 class WorkerUrl(str):
     """The address of a worker with its identity.
 
@@ -183,12 +199,13 @@ class WorkerUrl(str):
     compared. `properties` are requested at the first request; max_answer_bytes is the limit of each answer; requests
     counts the sent ones. named_by is the source of the address if the user did not name it, such as a plan file: it
     gets no credentials before `confirm`. cluster_id is the Kafka cluster that the worker named first, None before: the
-    address leads to no other one.
+    address leads to no other one. idle are connections that clients left to the next one; None: each closes its own.
     """
 
-    __slots__ = ("_credentials", "_properties", "cluster_id", "max_answer_bytes", "named_by", "requests")
+    __slots__ = ("_credentials", "_properties", "cluster_id", "idle", "max_answer_bytes", "named_by", "requests")
 
     cluster_id: str | None
+    idle: list[IdleConnections] | None
     max_answer_bytes: int
     requests: RequestLog
     named_by: str | None
@@ -212,6 +229,7 @@ class WorkerUrl(str):
         made = super().__new__(cls, (found[1] + found[3] + found[4]).rstrip("/"))
         made._credentials, made._properties, made.max_answer_bytes = None, properties, max_answer_bytes
         made.requests, made.named_by, made.cluster_id = requests or RequestLog(), named_by, None
+        made.idle = None
         if isinstance(url, WorkerUrl):
             made.cluster_id = url.cluster_id
             made._credentials, made._properties = url._credentials, properties or url._properties
@@ -237,6 +255,27 @@ class WorkerUrl(str):
                 hint="workers of two clusters answer at one address, or the address was changed. Check that it "
                 "leads to the right cluster, then run the command again",
             )
+
+    def keep_connections(self) -> None:
+        """From now on a client leaves its connections to the next one; `close` ends them."""
+        self.idle = []
+
+    def take_idle(self, since: float) -> IdleConnections | None:
+        """Connections that were left after `since`; older ones are closed."""
+        while self.idle:
+            try:
+                left = self.idle.pop()
+            except IndexError:  # another thread took them
+                break
+            if left.since >= since:
+                return left
+            left.http.close()
+        return None
+
+    def close(self) -> None:
+        for each in self.idle or ():
+            each.http.close()
+        self.idle = None
 
     @property
     def masked(self) -> str:

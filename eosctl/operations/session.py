@@ -49,6 +49,8 @@ class Session:
             for url in options.connect_urls
         )
         self.options = replace(options, connect_urls=urls)
+        for url in self._worker_urls():
+            url.keep_connections()
         self.has_other_cluster = False
         self.found_group_id: str | None = None
         self.kept: KeptFacts | None = None
@@ -65,7 +67,12 @@ class Session:
     ) -> None:
         if "wire" in self.__dict__:
             self.wire.close()
+        for url in self._worker_urls():
+            url.close()
         self.conclude(error)
+
+    def _worker_urls(self) -> Iterator[WorkerUrl]:
+        return (each for each in self.options.connect_urls if isinstance(each, WorkerUrl))
 
     def conclude(self, error: BaseException | None = None) -> None:
         """Ends one question: adds to its error the command that grants missing ACLs.

@@ -11,11 +11,12 @@ from threading import Thread
 import pytest
 from certificates import PASSWORD, Authority
 
+from eosctl.clients import rest
 from eosctl.clients.request_log import RequestLog
 from eosctl.clients.rest import RestClient
 from eosctl.clients.rest_identity import DiscoveredUrl, RestIdentity, WorkerUrl
 from eosctl.codecs.client_properties import client_properties
-from eosctl.errors import ConfigError, NotAuthorized, Refused, Unreachable
+from eosctl.errors import ConfigError, NotAuthorized, OtherCluster, Refused, Unreachable
 from eosctl.sources.connect_rest import read_connect
 
 AUTHORIZED = "Basic " + base64.b64encode(b"tool:ge:heim").decode()
@@ -37,12 +38,32 @@ def own(authority, tmp_path_factory):
 
 
 @contextmanager
-def worker(holder=None, trusted=None, needs=None, moved_to=None, version=None, status=302, only=None, seen=None):
-    """A worker that asks for what `needs` says, under the certificate of `holder`; yields its address."""
+def worker(
+    holder=None,
+    trusted=None,
+    needs=None,
+    moved_to=None,
+    version=None,
+    status=302,
+    only=None,
+    seen=None,
+    *,
+    protocol="HTTP/1.0",
+    clusters=("C1",),
+):
+    """A worker that asks for what `needs` says, under the certificate of `holder`; yields its address.
+
+    With HTTP/1.0 it ends each connection after one answer. It is of the next of `clusters` at each GET /, then of the
+    last.
+    """
+    of = list(clusters)
 
     class Handler(BaseHTTPRequestHandler):
+        protocol_version = protocol
+
         def do_GET(self):
-            root = {"version": "4.3.1", "kafka_cluster_id": "C1"}
+            cluster = (of.pop(0) if of[1:] else of[0]) if self.path == "/" else None
+            root = {"version": "4.3.1", "kafka_cluster_id": cluster}
             body = json.dumps(root if self.path == "/" else {}).encode()
             if seen is not None:
                 seen.append((self.command, self.path))
@@ -240,6 +261,55 @@ def test_an_address_that_is_made_of_another_counts_its_requests_with_it():
     with pytest.raises(Unreachable):
         get(address)
     assert count.total == 1
+
+
+@contextmanager
+def kept(address):
+    """The address as a command has it: clients leave their connections to the next one."""
+    url = WorkerUrl(address)
+    url.keep_connections()
+    try:
+        yield url
+    finally:
+        url.close()
+
+
+def ask(url, *paths):
+    for path in paths:
+        with RestClient(url, 5) as client:
+            client.get(path)
+
+
+def test_clients_of_one_connection_ask_once_for_the_worker_s_cluster():
+    seen = []
+    with worker(seen=seen, protocol="HTTP/1.1") as address, kept(address) as url:
+        ask(url, "/connectors", "/connector-plugins", "/connectors")
+    assert [path for _, path in seen] == ["/", "/connectors", "/connector-plugins", "/connectors"]
+
+
+def test_before_each_write_the_worker_is_asked_for_its_cluster_on_a_kept_connection_too():
+    seen = []
+    with worker(seen=seen, protocol="HTTP/1.1") as address, kept(address) as url:
+        ask(url, "/connectors")
+        with RestClient(url, 5) as client:
+            client.request("PUT", "/connectors/c/pause")
+    assert seen == [("GET", "/"), ("GET", "/connectors"), ("GET", "/"), ("PUT", "/connectors/c/pause")]
+
+
+def test_behind_a_connection_that_had_to_be_opened_again_the_cluster_is_asked_for_again():
+    with worker(clusters=("C1", "C2")) as address, kept(address) as url:
+        ask(url, "/connectors")
+        for _ in range(2):
+            with pytest.raises(OtherCluster, match="cluster C2 now"):
+                ask(url, "/connectors")
+
+
+def test_a_connection_that_was_left_longer_ago_is_closed_and_not_used(monkeypatch):
+    seen = []
+    monkeypatch.setattr(rest, "MOST_IDLE_S", -1.0)
+    with worker(seen=seen, protocol="HTTP/1.1") as address, kept(address) as url:
+        ask(url, "/connectors", "/connectors")
+    assert [path for _, path in seen] == ["/", "/connectors"] * 2
 
 
 def test_a_copy_of_what_holds_an_address_holds_the_same_address():
