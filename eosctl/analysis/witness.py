@@ -274,6 +274,13 @@ def _unfenced(subject: str, place: Place, _: Mapping[str, Any]) -> _Story | None
 def _half_event(subject: str, place: Place, _: Mapping[str, Any]) -> _Story | None:
     record = _data("the last record of the event in the topic", {**place, "first_offset": place["offset"]})
     missing = " and ".join(str(each) for each in place.get("missing", ()))
+    if "transaction" in place:
+        end = _data("the end of the transaction, with its number of records", _end_of(place))
+        words = (
+            f"Producer {_producer(record)} wrote records of database transaction {place['transaction']}, the last one "
+            f"at {record}. By its end at {end} it has {place['event_count']}: number {missing} is missing."
+        )
+        return _Story(words, (record, end))
     following = place.get("next_offset")
     words = (
         f"Producer {_producer(record)} wrote a part of one event of {subject} at {record}. The event needs "
@@ -284,6 +291,10 @@ def _half_event(subject: str, place: Place, _: Mapping[str, Any]) -> _Story | No
     after = _data("the next record of the connector, of another event", {**place, "first_offset": following})
     after = after._replace(last_offset=following, timestamp=None, producer_epoch=place.get("next_epoch"))
     return _Story(f"{words} The connector continued at {after}.", (after, record))
+
+
+def _end_of(place: Place) -> Place:
+    return {"topic": place["end_topic"], "partition": place["end_partition"], "first_offset": place["end_offset"]}
 
 
 Make = Callable[[str, Place, Mapping[str, Any]], _Story | None]

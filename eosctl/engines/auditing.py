@@ -1,4 +1,4 @@
-"""The audit itself: one scan, four reductions, one conclusion. Engines only run it.
+"""The audit itself: one scan, its reductions, one conclusion. Engines only run it.
 
 The transaction log is read only if batches leave open which transaction they belong to, or with which offsets it
 committed; then transactions are reduced again.
@@ -14,6 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from eosctl.analysis.audit.conclusion import conclude
+from eosctl.analysis.audit.database_transactions import add_transactions, judge_transactions
 from eosctl.analysis.audit.events import add_events, join_writers, judge_events
 from eosctl.analysis.audit.findings import AuditSummaries, PartitionLog, all_beginnings
 from eosctl.analysis.audit.history import summarize_config
@@ -56,7 +57,14 @@ from eosctl.model.audit import (
     TransactionSummary,
 )
 from eosctl.model.audit_states import ConfigEvent, KeyState, LogState, ProducerItems, ReadKey, Write
-from eosctl.model.events import EventItem, EventSummary, EventWriter, PartitionWriters
+from eosctl.model.events import (
+    EventItem,
+    EventSummary,
+    EventWriter,
+    PartitionWriters,
+    TransactionCounts,
+    TransactionItem,
+)
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
 from eosctl.model.skipped import Skipped
 from eosctl.model.transaction_log import LoggedTransaction, TransactionLogHistory
@@ -113,6 +121,12 @@ class EventReduction(Struct, frozen=True):
     kind = StateKind.EVENTS
 
 
+class DatabaseTransactionReduction(Struct, frozen=True):
+    """Gives TransactionCounts."""
+
+    kind = StateKind.DATABASE_TRANSACTIONS
+
+
 class DigestReduction(Struct, frozen=True):
     """Gives tuple[RangeDigest, ...], of the ranges of this run."""
 
@@ -132,6 +146,7 @@ Reduction = (
     | TransactionReduction
     | EventReduction
     | EventWriterReduction
+    | DatabaseTransactionReduction
     | DigestReduction
 )
 
@@ -152,6 +167,8 @@ def reduce_bucket(reduction: Reduction, bucket: int, rows: Iterable[StateRow]) -
             reduced = _reduce_events(bucket, ordered)
         case EventWriterReduction():
             reduced = _reduce_event_writers(bucket, ordered)
+        case DatabaseTransactionReduction():
+            reduced = _reduce_database_transactions(bucket, ordered)
         case DigestReduction():
             digests = [decode_audit_state(row.payload, RangeDigest) for row in ordered]
             reduced = Reduced(bucket, encode_audit_state(digests), ())
@@ -260,6 +277,24 @@ def _reduce_events(bucket: int, rows: Iterable[StateRow]) -> Reduced:
     carried = [_carried(StateKind.EVENTS, bucket, TopicPartition(SUMMARY_TOPIC, 0), 0, summary._replace(events=()))]
     carried += [_carried(StateKind.EVENTS, bucket, place, 0, items) for place, items in left.items()]
     return Reduced(bucket, encode_audit_state(summary), tuple(carried))
+
+
+def _reduce_database_transactions(bucket: int, rows: Iterable[StateRow]) -> Reduced:
+    before = TransactionCounts()
+    settled: dict[TopicPartition, list[TransactionItem]] = {}
+    tails: dict[TopicPartition, list[TransactionItem]] = {}
+    for place, group in _by_partition(rows):
+        for row in group:
+            if place.topic == SUMMARY_TOPIC:
+                before = decode_audit_state(row.payload, TransactionCounts)
+                continue
+            into = settled if row.settled else tails
+            into.setdefault(place, []).extend(decode_audit_state(row.payload, list[TransactionItem]))
+    counts, left = judge_transactions(settled, tails, before.whole)
+    kind = StateKind.DATABASE_TRANSACTIONS
+    carried = [_carried(kind, bucket, TopicPartition(SUMMARY_TOPIC, 0), 0, counts._replace(half=()))]
+    carried += [_carried(kind, bucket, place, 0, items) for place, items in left.items()]
+    return Reduced(bucket, encode_audit_state(counts), tuple(carried))
 
 
 def _reduce_event_writers(bucket: int, rows: Iterable[StateRow]) -> Reduced:
@@ -537,6 +572,10 @@ class _Run:
             whole_since,
             events=events,
             event_writers=event_writers,
+            database_transactions=add_transactions(
+                decode_audit_state(each.result, TransactionCounts)
+                for each in self._reduce(DatabaseTransactionReduction())
+            ),
         )
         evidence = replace(evidence, changes=self._changes(evidence, inputs))
         report = replace(conclude(evidence), digests=self._digests())

@@ -38,7 +38,7 @@ from eosctl.model.audit import (
     TopicRole,
 )
 from eosctl.model.audit_states import ConfigEvent, KeyState, ProducerItems
-from eosctl.model.events import EventItem
+from eosctl.model.events import EventItem, TransactionItem
 from eosctl.model.skipped import Skipped
 from eosctl.sources.audit_log import ControlBatch, DataBatch, LogItem, LogSource
 
@@ -118,7 +118,7 @@ def key_bucket(key: bytes | None) -> int:
 
 
 def event_bucket(start: str) -> int:
-    """The bucket of all events that leave the same key."""
+    """The bucket of all events that leave the same key, or of all parts of a database transaction."""
     return crc32(start.encode()) % BUCKETS
 
 
@@ -215,6 +215,11 @@ class _Scan:
             buckets.setdefault(event_bucket(item.start), []).append(item)
         for bucket in sorted(buckets):
             yield self._row(StateKind.EVENTS, bucket, buckets[bucket])
+        named: dict[int, list[TransactionItem]] = {}
+        for part in events.transactions.items:
+            named.setdefault(event_bucket(part.transaction), []).append(part)
+        for bucket in sorted(named):
+            yield self._row(StateKind.DATABASE_TRANSACTIONS, bucket, named[bucket])
 
     def _row(self, kind: StateKind, bucket: int, state: object) -> StateRow:
         topic, partition, start, _, settled = self._offsets

@@ -177,8 +177,8 @@ class StateKind(StrEnum):
     """The subject of a state row: a partition's log, keys of an offsets topic, transactions, or the config topic.
 
     changes are the consequences of altered source offsets. events are parts of changes that connectors wrote as several
-    records; event-writers are their producers. digests cover the bytes of ranges. mirror is how far a mirrored pair of
-    partitions was compared; only a mirror's audit has it.
+    records; event-writers are their producers. database-transactions are records that name one. digests cover the bytes
+    of ranges. mirror is how far a mirrored pair of partitions was compared; only a mirror's audit has it.
     """
 
     LOG = "log"
@@ -188,6 +188,7 @@ class StateKind(StrEnum):
     CHANGES = "changes"
     EVENTS = "events"
     EVENT_WRITERS = "event-writers"
+    DATABASE_TRANSACTIONS = "database-transactions"
     DIGESTS = "digests"
     MIRROR = "mirror"
 

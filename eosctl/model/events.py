@@ -112,6 +112,61 @@ class OpenEvent(NamedTuple):
     producer_epoch: int
 
 
+class TransactionRole(IntEnum):
+    """The role of a record in a transaction of the database whose records are counted."""
+
+    BEGINS = 0
+    COUNTED = 1
+    ENDS = 2
+
+
+class TransactionPart(NamedTuple):
+    """number is the place of a counted record in its transaction, from 1 on; with ENDS the number of its records."""
+
+    role: TransactionRole
+    transaction: str
+    number: int
+
+
+class TransactionItem(NamedTuple):
+    """Parts of one role and transaction, numbered from first to last without a gap, and where they lie."""
+
+    role: TransactionRole
+    transaction: str
+    first: int
+    last: int
+    offset: int
+    last_offset: int
+    timestamp: int
+    producer_id: int
+    producer_epoch: int
+
+
+class HalfTransaction(NamedTuple):
+    """A transaction of the database of which records are missing, with the numbers of those that there are.
+
+    topic and partition have its end, last_topic and last_partition its last record, or its end where it has none. begun
+    is the time of its begin, in ms since the epoch.
+    """
+
+    transaction: str
+    found: tuple[tuple[int, int], ...]
+    begun: int
+    topic: str
+    partition: int
+    end: TransactionItem
+    last_topic: str
+    last_partition: int
+    last: TransactionItem
+
+
+class TransactionCounts(NamedTuple):
+    """whole counts the transactions of which all records are there."""
+
+    whole: int = 0
+    half: tuple[HalfTransaction, ...] = ()
+
+
 class TopicEvents(NamedTuple):
     """Events of one topic: how many are whole, unfinished, and closed by a record without one that opens."""
 

@@ -8,13 +8,15 @@
 3. Compaction or retention may have removed the missing record: only younger events are judged.
 4. A deletion needs a tombstone where the topic's other deletions have one. Where one in the middle of a session has
    none, tombstones are off, or were.
+5. Records of a database transaction are missing if its end counts more than there are. No stop explains that. Where not
+   all topics of the connector are read whole, or no transaction is whole, nothing is judged.
 """
 
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from eosctl.analysis.audit.findings import SLACK_MS, AuditSummaries, all_beginnings
 from eosctl.analysis.audit.scan import GapKind
@@ -22,9 +24,9 @@ from eosctl.analysis.catalogue import audit as kinds
 from eosctl.analysis.grammars import BY_NAME
 from eosctl.model.audit import AuditedTopic
 from eosctl.model.audit_states import KEPT_PLACES
-from eosctl.model.events import EventWriter, FollowedDeletion, OpenEvent, TopicEvents
+from eosctl.model.events import EventWriter, FollowedDeletion, HalfTransaction, OpenEvent, TopicEvents
 from eosctl.model.report import Finding, Severity
-from eosctl.model.text import pluralize
+from eosctl.model.text import first_few, pluralize
 
 PROMISE: Final = "Kafka's promise: the connector's records were committed once, complete, with their source offsets"
 NEVER_PRODUCED: Final = "records that the connector never produced"
@@ -54,6 +56,9 @@ def verdict_coverage(connector: str, evidence: AuditSummaries) -> VerdictCoverag
         reason = judgement.unjudged(topic)
         if topic.grammar is not None and reason is not None:
             beyond.append(f"events of several records in {topic.name}: {reason}")
+    counting = [each for each in topics if each.grammar is not None and BY_NAME[each.grammar].counted is not None]
+    if counting and (reason := judgement.uncounted(counting[0])) is not None:
+        beyond.append(f"the number of records of each database transaction: {reason}")
     return VerdictCoverage(tuple(covers), tuple(beyond))
 
 
@@ -75,6 +80,40 @@ def event_findings(evidence: AuditSummaries) -> Iterator[Finding]:
                 "session: a transformation, a setting or a tolerated error dropped it"
             )
             yield _finding(topic, places, words, Severity.WARNING)
+        places = [_transaction_place(each) for each in judgement.half_transactions(topic)]
+        if places:
+            words = f"{pluralize(len(places), 'database transaction')} {'is' if len(places) == 1 else 'are'} not whole"
+            yield _finding(topic, places, f"{words}: {_transaction_words(places[0])}", Severity.ERROR)
+
+
+def _transaction_place(half: HalfTransaction) -> dict[str, object]:
+    """Its last record that is there, and what its end says."""
+    total = half.end.last
+    found = [number for first, last in half.found for number in (first - 1, last + 1)]
+    gaps = zip([1, *found[1::2]], [*found[::2], total], strict=True)
+    numbers = [f"{first}" if first == last else f"{first}-{last}" for first, last in gaps if first <= last]
+    return {
+        "topic": half.last_topic,
+        "partition": half.last_partition,
+        "offset": half.last.offset,
+        "last_offset": half.last.last_offset,
+        "timestamp": half.last.timestamp,
+        "producer_id": half.last.producer_id,
+        "producer_epoch": half.last.producer_epoch,
+        "transaction": half.transaction,
+        "event_count": total,
+        "missing": numbers,
+        "end_topic": half.topic,
+        "end_partition": half.partition,
+        "end_offset": half.end.offset,
+    }
+
+
+def _transaction_words(place: Mapping[str, Any]) -> str:
+    return (
+        f"transaction {place['transaction']} has {pluralize(place['event_count'], 'record')} by its end, and no topic "
+        f"has number {first_few(place['missing'])}"
+    )
 
 
 def _cut_words(changes: int, deletions: int) -> str:
@@ -126,6 +165,32 @@ class _Judgement:
         of_session = Counter(self._session(each) for each in gone_on)
         cut = [each for each in gone_on if of_session[self._session(each)] == 1 and self._began_again(each)]
         return cut, [each for each in gone_on if each not in set(cut)]
+
+    def half_transactions(self, topic: AuditedTopic) -> list[HalfTransaction]:
+        """Database transactions that have their end in this topic, and not all of their records in the connector's."""
+        counts = self._evidence.database_transactions
+        mine = [each for each in counts.half if each.topic == topic.name]
+        return (
+            []
+            if not mine or self.uncounted(topic)
+            else [each for each in mine if each.begun > self._counted_from(topic)]
+        )
+
+    def uncounted(self, topic: AuditedTopic) -> str | None:
+        """Why the records of no database transaction are counted; None if they are."""
+        if not self._evidence.database_transactions.whole:
+            return "no record names its transaction"
+        if any(name in self._evidence.plan.left_out for name in topic.connectors):
+            return "not all topics of the connector are audited"
+        return next((reason for each in self._topics_beside(topic) if (reason := self.unjudged(each))), None)
+
+    def _counted_from(self, topic: AuditedTopic) -> int:
+        return max(self.whole_since(each) for each in self._topics_beside(topic))
+
+    def _topics_beside(self, topic: AuditedTopic) -> list[AuditedTopic]:
+        """All topics of the connectors that write to this one."""
+        names = {name for connector in topic.connectors for name in self._evidence.outputs(connector)}
+        return [self._evidence.topics[name] for name in sorted(names | {topic.name})]
 
     def unjudged(self, topic: AuditedTopic) -> str | None:
         """Why no event of the topic is judged; None if all sufficiently young ones are."""

@@ -13,6 +13,7 @@ from hashlib import blake2b
 from typing import Final, NamedTuple
 
 from eosctl.analysis.audit.batches import Header
+from eosctl.analysis.audit.database_transactions import DatabaseTransactionScan
 from eosctl.analysis.grammars.grammar import Grammar, Readers, RecordWithHeaders, Unreadable
 from eosctl.model.events import (
     KEPT_OPEN,
@@ -55,6 +56,7 @@ class EventScan:
         self._grammar, self._readers = grammar, readers
         self._writers: dict[int, _Writer] = {}
         self.items: list[EventItem] = []
+        self.transactions = DatabaseTransactionScan()
 
     def needs_records(self, header: Header) -> bool:
         """True if the records of the batch are needed although they hold none of the grammar's words."""
@@ -80,6 +82,8 @@ class EventScan:
                 writer.first = this
             elif writer.unfinished is not None:
                 _finish(writer, writer.unfinished, this)
+        if self._grammar.counted is not None and (counted := self._grammar.counted(record)) is not None:
+            self.transactions.add(counted, record, header)
         if is_deletion:
             writer.unfinished = Deletion(record.offset, record.timestamp, header.producer_epoch, _digest(record.key))
         if record.headers:

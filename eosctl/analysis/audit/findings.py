@@ -37,7 +37,7 @@ from eosctl.model.audit import (
     total_records,
 )
 from eosctl.model.audit_states import KEPT_PLACES, LogState, ProducerState, SessionStart
-from eosctl.model.events import EventSummary, PartitionWriters
+from eosctl.model.events import EventSummary, PartitionWriters, TransactionCounts
 from eosctl.model.report import Finding, FindingKind, Severity
 from eosctl.model.skipped import Skipped
 from eosctl.model.text import pluralize
@@ -249,6 +249,7 @@ class AuditSummaries(Struct, frozen=True, dict=True):
     changes: tuple[OffsetsChange, ...] = ()
     events: EventSummary = EventSummary()
     event_writers: tuple[PartitionWriters, ...] = ()
+    database_transactions: TransactionCounts = TransactionCounts()
 
     @cached_property
     def topics(self) -> Mapping[str, AuditedTopic]:

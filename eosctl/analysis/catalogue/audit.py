@@ -113,7 +113,8 @@ HALF_EVENT: Final = FindingKind(
     severity=Severity.ERROR,
     cause="A connector writes some changes as several records with one source offset, as Debezium does a change of "
     "a primary key: delete, tombstone, create. The connector was stopped or killed between these records, and "
-    "resumed after them. Kafka delivered all committed records; consumers miss a row, or keep a deleted row. It is "
+    "resumed after them. Kafka delivered all committed records; consumers miss a row, or keep a deleted row. Or the "
+    "topics have fewer records of a database transaction than Debezium's event_count says. It is "
     "a warning if the connector was not stopped there: then a transformation, a setting or a tolerated error "
     "dropped the other records.",
     fix="compare the row with the source, and write it there again: update it without a change, or run an "

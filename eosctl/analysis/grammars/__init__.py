@@ -3,10 +3,12 @@
 from typing import Final
 
 from eosctl.analysis.grammars.debezium import DEBEZIUM
+from eosctl.analysis.grammars.debezium_transactions import DEBEZIUM_TRANSACTIONS
 from eosctl.analysis.grammars.grammar import Grammar
 from eosctl.model.client_roles import ConnectorConfig
 
-GRAMMARS: Final = (DEBEZIUM,)
+GRAMMARS: Final = (DEBEZIUM_TRANSACTIONS, DEBEZIUM)
+"""The first one that is of a connector is its grammar."""
 BY_NAME: Final = {each.name: each for each in GRAMMARS}
 
 

@@ -6,7 +6,7 @@ from typing import NamedTuple, Protocol
 from msgspec import Struct
 
 from eosctl.model.client_roles import ConnectorConfig
-from eosctl.model.events import EventPart
+from eosctl.model.events import EventPart, TransactionPart
 from eosctl.model.records import Entry
 
 
@@ -48,7 +48,8 @@ class Grammar(Struct, frozen=True):
     source names the classes that decide it. is_of is true for a connector that writes so. Batches without any of
     `words` hold no parts of events and no deletions. part returns a record's event, None if the record is a whole
     event; it raises Unreadable. is_deletion is true if a tombstone should follow. kept_back gives the reasons why a
-    connector's config leaves out parts of events. covers and beyond name what is judged, and what is not.
+    connector's config leaves out parts of events. covers and beyond name what is judged, and what is not. counted
+    returns what a record says of a transaction of the database whose records are counted; None: they are not.
     """
 
     name: str
@@ -60,3 +61,4 @@ class Grammar(Struct, frozen=True):
     kept_back: Callable[[ConnectorConfig], tuple[str, ...]]
     covers: str
     beyond: str
+    counted: Callable[[RecordWithHeaders], TransactionPart | None] | None = None
