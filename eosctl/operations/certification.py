@@ -74,6 +74,7 @@ PROBES: Final = 8
 MOST_WITNESSES: Final = 20
 HOOKS: Final = frozenset({"commit", "commitRecord"})
 PLACEHOLDER: Final = re.compile(r"\$\{certify:([^}]*)\}")
+BOUNDARY_INTERVAL: Final = "transaction.boundary.interval.ms"
 JSON_CONVERTER: Final = "org.apache.kafka.connect.json.JsonConverter"
 
 
@@ -107,7 +108,7 @@ def certify(request: CertifyRequest, reporter: Reporter) -> Certificate:
     kinds = fault_kinds(request.faults, request.site.brokers, request.site.workers, version, has_state=has_state)
     written = _connector_file(request.config)
     source = request.source
-    with open_site(request.site, reporter) as site:
+    with open_site(replace(request.site, connector_class=written.get("connector.class", "")), reporter) as site:
         if site.sandbox.spec.postgres and source.dsn is None:
             source = replace(source, dsn=site.sandbox.postgresql.url)
         filled = _filling(site, source)
@@ -310,25 +311,35 @@ class _Certification:
         """
         running, begins = self._running, not self._results
         running.site.revive()
-        boundary = {} if round_.boundary is None else {"transaction_boundary": round_.boundary}
-        if round_.boundary == "interval":
-            boundary["transaction_boundary_interval_ms"] = "500"
-        else:
-            running.config.pop("transaction.boundary.interval.ms", None)
+        if begins:
+            running.source.write(1)
         try:
-            if begins:
-                running.source.write(1)
-            running.configure(**boundary)
+            self._set_boundary(round_, begins=begins)
         except Refused as error:
             raise ConfigError(f"workers refuse the config: {error.message}") from error
-        if begins:
-            running.site.await_running()
         running.source.start(tuple(1 + each % 10 for each in round_.chance))
         running.site.await_running()
         self._await_flow(begun)
         bring_about(round_, running)
         running.site.await_running()
         running.source.stop()
+
+    def _set_boundary(self, round_: Round, *, begins: bool) -> None:
+        """Returns when all tasks have the round's boundary: with that of before they may abort by their own choice."""
+        running = self._running
+        config = {key: value for key, value in running.config.items() if key != BOUNDARY_INTERVAL}
+        if round_.boundary is not None:
+            config["transaction.boundary"] = round_.boundary
+        if round_.boundary == "interval":
+            config[BOUNDARY_INTERVAL] = "500"
+        if begins:
+            running.replace_config(config)
+            running.site.await_running()
+        elif config != running.config:
+            since = running.reports()
+            running.replace_config(config)
+            if not running.await_reconfigured(since):
+                running.restart()
 
     def _await_flow(self, begun: int) -> None:
         """Returns when a record of this round was delivered: what flows can be broken."""

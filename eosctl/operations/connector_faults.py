@@ -63,7 +63,7 @@ class Reports:
     def __init__(self, wire: Wire, site: CertifiedSite) -> None:
         config = site.sandbox.spec.worker_config
         topic = config.get("status.storage.topic", STATUS_TOPIC)
-        places = [TopicPartition(topic, each) for each in range(int(config["status.storage.partitions"]))]
+        places = [TopicPartition(topic, each) for each in range(int(config.get("status.storage.partitions", "5")))]
         self._wire, self._connector, self._begun = wire, site.connector, monotonic()
         self._starts = {each: bounds.high_watermark for each, bounds in partition_offsets(wire, places).items()}
         self.task_configs = site.task_configs()
@@ -103,8 +103,19 @@ class RunningConnector:
         self.happened.append((Session.now(), act))
 
     def configure(self, **changed: str) -> None:
-        self.config |= {key.replace("_", "."): value for key, value in changed.items()}
+        self.replace_config({**self.config, **{key.replace("_", "."): value for key, value in changed.items()}})
+
+    def replace_config(self, config: Mapping[str, str]) -> None:
+        self.config = dict(config)
         self.site.request("PUT", "/config", self.config)
+
+    def restart(self, pause_s: float = 0.0) -> None:
+        """Restarts the connector and its tasks; returns when they have started, and not before that pause."""
+        since = self.reports()
+        self.site.request("POST", "/restart?includeTasks=true")
+        self.note("restart the connector and its tasks")
+        sleep(pause_s)
+        self.await_started(since)
 
     def reports(self) -> Reports:
         return Reports(self.session.wire, self.site)
@@ -304,11 +315,7 @@ def _cut_connections(round_: Round, running: RunningConnector) -> None:
 
 def _restart_connector(round_: Round, running: RunningConnector) -> None:
     for turn in range(2):
-        since = running.reports()
-        running.site.request("POST", "/restart?includeTasks=true")
-        running.note("restart the connector and its tasks")
-        sleep(round_.pick(1 + turn, 300, 1500) / 1000)
-        running.await_started(since)
+        running.restart(round_.pick(1 + turn, 300, 1500) / 1000)
 
 
 def _stop_connector(round_: Round, running: RunningConnector) -> None:
