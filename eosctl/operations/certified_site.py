@@ -4,7 +4,7 @@ import shutil
 import tempfile
 import time
 import zipfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from eosctl.analysis.certification import overridden
 from eosctl.clients.deadline import Deadline
-from eosctl.clients.rest import NotFound, RestClient
+from eosctl.clients.rest import RestClient
 from eosctl.codecs.class_files import decode_class
 from eosctl.errors import ConfigError, EosctlError, Unreachable, UsageError
 from eosctl.model.certification import Claim, ClassFile, Support
@@ -53,7 +53,7 @@ QUICK: Final = {
 class SiteSpec(Struct, frozen=True, kw_only=True):
     """Versions and numbers of brokers and workers; plugins are files, directories or GROUP:ARTIFACT:VERSION.
 
-    state is a small file system in which the connector keeps something.
+    state is a small file system in which the connector keeps something. connector_class is its class or alias.
     """
 
     plugins: tuple[str, ...]
@@ -65,6 +65,7 @@ class SiteSpec(Struct, frozen=True, kw_only=True):
     worker_config: Mapping[str, str] = {}
     postgres: bool = False
     state: Path | None = None
+    connector_class: str = ""
 
 
 class CertifiedSite:
@@ -210,19 +211,22 @@ class CertifiedSite:
         name = config.get("connector.class")
         if name is None:
             raise ConfigError("the connector's config has no connector.class", hint="add it to the file of --config")
+        connector_class, version = self._plugin(name)
         path = f"/connector-plugins/{quote(name, safe='')}/config/validate"
         required = {"exactly.once.support": "required", "transaction.boundary": "connector"}
         asked = {**config, "name": self.connector, **required}
         url = self.sandbox.connect_url(1)
         try:
             values = validated_values(RestClient(url, VALIDATION_S).request("PUT", path, asked).body, url)
-        except NotFound as error:
+        except EosctlError as error:
+            if NOT_LOADED not in error.message:
+                raise
             raise ConfigError(
-                f"no plugin of the workers has connector.class {name}", hint="give its plugin with --plugin"
+                f"workers list {connector_class}, but do not load it",
+                hint="they load classes in packages of Kafka itself from their own jars, not from a plugin",
             ) from error
         said = {value.get("name"): tuple(value["errors"]) for value in values}
         others = [f"{key}: {text}" for key, texts in said.items() for text in texts if key not in PREFLIGHT]
-        connector_class, version = self._plugin(name)
         return Claim(
             connector_class=connector_class,
             exactly_once=_support(said.get("exactly.once.support", ())),
@@ -233,13 +237,21 @@ class CertifiedSite:
         )
 
     def _plugin(self, name: str) -> tuple[str, str]:
-        """The class that connector.class names, by itself or by an alias as workers know them, and its version."""
+        """The class that connector.class names, by itself or by an alias as workers know them, and its version.
+
+        Raises ConfigError with the sources that there are, if it is none of them.
+        """
         found = self.ask("GET", "/connector-plugins")
+        others: list[str] = []
         for each in found if isinstance(found, list) else ():
-            simple = str(each.get("class")).rpartition(".")[2]
-            if name in {each.get("class"), simple, simple.removesuffix("Connector")}:
-                return str(each["class"]), str(each.get("version") or "")
-        return name, ""
+            connector_class, kind = str(each.get("class")), each.get("type")
+            if name in _names(connector_class):
+                if kind == "sink":
+                    raise ConfigError(f"{connector_class} is a sink", hint="certify tests source connectors")
+                return connector_class, str(each.get("version") or "")
+            others += [connector_class] if kind == "source" else []
+        hint = f"there are {first_few(sorted(others))}" if others else "give its plugin with --plugin"
+        raise ConfigError(f"no plugin of the workers has the source connector {name}", hint=hint)
 
 
 class PluginClasses(Mapping[str, ClassFile]):
@@ -273,6 +285,7 @@ class PluginClasses(Mapping[str, ClassFile]):
 
 CLASS_FILE: Final = ".class"
 PREFLIGHT: Final = frozenset({"exactly.once.support", "transaction.boundary"})
+NOT_LOADED: Final = "Failed to find any class that implements Connector"
 NOT_ENABLED: Final = "does not have exactly-once source support enabled"
 UNDECLARED: Final = "does not implement the API"
 UNSUPPORTED: Final = "does not support"
@@ -312,7 +325,7 @@ def open_site(spec: SiteSpec, reporter: Reporter) -> Iterator[CertifiedSite]:
             link_plugins(home, plugins)
             settings["plugin.path"] = str(home)
             newer = KafkaVersion.parse(spec.connect_version or spec.kafka_version) >= KafkaVersion(3, 6, 0)
-            if newer and not all(map(_has_manifest, plugins)):
+            if newer and not any(_is_listed(spec.connector_class, each) for each in plugins):
                 settings["plugin.discovery"] = "hybrid_warn"
         sandbox = ProxiedSandbox(
             SandboxSpec(
@@ -361,12 +374,23 @@ def _unpacked(plugin: str, directory: Path, narrate: Callable[[str], None]) -> P
     return unpack_plugin(file, home)
 
 
-def _has_manifest(plugin: Path) -> bool:
-    """Whether the plugin names its connectors to the ServiceLoader, which workers from 3.6 on look for."""
-    if (plugin / SERVICES).is_file():
-        return True
+def _is_listed(connector_class: str, plugin: Path) -> bool:
+    """Whether the plugin names this connector to the ServiceLoader, where workers from 3.6 on look for it."""
+    return any(connector_class in _names(each) for each in _listed(plugin))
+
+
+def _listed(plugin: Path) -> Iterator[str]:
+    """The classes in the plugin's provider files: one in a line, and comments from # on."""
+    texts = [(plugin / SERVICES).read_bytes()] if (plugin / SERVICES).is_file() else []
     for jar in plugin.rglob("*.jar"):
-        with suppress(zipfile.BadZipFile), zipfile.ZipFile(jar) as content:
-            if SERVICES in content.namelist():
-                return True
-    return False
+        with suppress(zipfile.BadZipFile, KeyError), zipfile.ZipFile(jar) as content:
+            texts.append(content.read(SERVICES))
+    for text in texts:
+        lines = (line.partition("#")[0].strip() for line in text.decode(errors="replace").splitlines())
+        yield from filter(None, lines)
+
+
+def _names(connector_class: str) -> Collection[str]:
+    """The class and its aliases, as workers know it."""
+    simple = connector_class.rpartition(".")[2]
+    return {connector_class, simple, simple.removesuffix("Connector")}
