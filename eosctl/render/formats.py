@@ -2,12 +2,13 @@
 
 import csv
 import json as stdlib_json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from functools import partial
 from io import StringIO
 from itertools import chain, groupby
-from typing import Any, Final, assert_never
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple, assert_never
 
 from msgspec.structs import replace
 
@@ -238,8 +239,8 @@ def _text(row: Tree, path: str) -> str:
 #
 # Nothing is ever cut short: a transactional ID that a person copies from the screen must be whole. Sentences wrap,
 # names do not; a table whose columns cannot share the width is drawn one row at a time, a line per column, and so is
-# one that takes more lines as a table, since a sentence of it has a column of few characters. Where that is due to few
-# rows with a long name, the name stands on a line of its own above the rest of its row.
+# one that takes more lines as a table, since a sentence of it has a column of few characters. Where that is due to one
+# long name in a row, the name stands on a line of its own above the rest of its row.
 
 
 EMPTY: Final = frozenset({"-", '""'})
@@ -290,55 +291,83 @@ def _table(rows: Tree, block: Table, page: Page) -> Iterator[str]:
     shown = rows if page.width is None else [row for row in rows if block.shows(row)] or rows
     columns, lines, alike = _telling(block.columns, [_cells(row, block.columns, page) for row in shown], page)
     lines = lines if page.width is None else list(first_of(lines, block.most))
-    headers = [column.header for column in columns]
-    lone = frozenset[int]()
-    widths = fit([headers, *lines], page.width)
-    if widths is None and page.width is not None:
-        lone = _with_long_names(lines, page.width)
-        widths = fit([headers, *_beside(lines, lone)], page.width) if lone else None
-    if below := _below(block, columns, lines, widths, page):
+    laid = _lay(columns, lines, page.width)
+    if below := _below(block, columns, lines, laid, page):
         yield from below
-    elif widths is None or _is_taller(_beside(lines, lone), widths, columns, page):
+    elif laid is None or _is_taller(laid, page):
         yield from _grouped(lines, columns, page) or _expanded(lines, columns, page)
     else:
-        aligns = [column.align for column in columns]
-        yield from rows_of_lines(headers, [HEADING] * len(columns), widths, aligns, page)
-        for number, (cells, values) in enumerate(zip(lines, _beside(lines, lone), strict=True)):
-            if number in lone:
-                yield from (page.paint(each, columns[0].tones.get(cells[0])) for each in fold(cells[0], page.width))
-            styles = [column.tones.get(text) for column, text in zip(columns, values, strict=True)]
-            yield from rows_of_lines(values, styles, widths, aligns, page)
+        yield from laid.header(page)
+        yield from (line for number in range(len(lines)) for line in laid.row(number, page))
     if alike:
         yield from (page.paint(line, Tone.FAINT) for line in fold(f"all: {alike}", page.width))
     if len(lines) < len(rows):
         yield page.paint(more_words(len(rows) - len(lines)), Tone.FAINT)
 
 
+class _Laid(NamedTuple):
+    """Rows whose cells share the width, but for the long name of a row, in column `long`: it has a line above them."""
+
+    columns: Sequence[Column]
+    lines: list[list[str]]
+    widths: Sequence[int]
+    long: Mapping[int, int] = MappingProxyType({})
+
+    @property
+    def height(self) -> int:
+        """The lines that the rows take."""
+        beside = _beside(self.lines, self.long)
+        folded = (max(map(len, map(fold, cells, self.widths))) for cells in beside)
+        return sum(folded) + len(self.long)
+
+    def header(self, page: Page) -> Iterator[str]:
+        return self._line([column.header for column in self.columns], [HEADING] * len(self.columns), page)
+
+    def row(self, number: int, page: Page) -> Iterator[str]:
+        cells = self.lines[number]
+        if number in self.long:
+            name = cells[self.long[number]]
+            yield page.paint(name, self.columns[self.long[number]].tones.get(name))
+            [cells] = _beside([cells], {0: self.long[number]})
+            if not any(cells):
+                return
+        styles = [column.tones.get(text) for column, text in zip(self.columns, cells, strict=True)]
+        yield from self._line(cells, styles, page)
+
+    def _line(self, cells: Sequence[str], styles: Sequence[Tone | str | None], page: Page) -> Iterator[str]:
+        return rows_of_lines(cells, styles, self.widths, [column.align for column in self.columns], page)
+
+
+def _lay(columns: Sequence[Column], lines: list[list[str]], width: int | None) -> _Laid | None:
+    """The rows as a table, if need be with long names above their rows; None where that is too wide as well."""
+    headers = [column.header for column in columns]
+    widths = fit([headers, *lines], width)
+    if widths is not None:
+        return _Laid(columns, lines, widths)
+    for long in () if width is None else _long_names(lines, width // 3):
+        widths = fit([headers, *_beside(lines, long)], width)
+        if widths is not None:
+            return _Laid(columns, lines, widths, long)
+    return None
+
+
 def _below(
-    block: Table, columns: tuple[Column, ...], lines: list[list[str]], widths: Sequence[int] | None, page: Page
+    block: Table, columns: tuple[Column, ...], lines: list[list[str]], whole: _Laid | None, page: Page
 ) -> list[str]:
     """The rows with their sentences below them; nothing where the table takes less, or nothing fits."""
     last = next((number for number, column in enumerate(columns) if column.path in block.below), 0)
-    headers = [column.header for column in columns]
+    if page.width is None or not last:
+        return []
+    laid = _lay(columns[:last], [cells[:last] for cells in lines], page.width)
     sentences = [": ".join(text for text in cells[last:] if text not in EMPTY) for cells in lines]
-    across = fit([headers[:last], *(cells[:last] for cells in lines)], page.width) if last else None
-    if page.width is None or across is None:
-        return []
     folded = [fold(text, page.width - len(INDENT)) for text in sentences]
-    if widths is not None and _height(lines, widths) <= len(lines) + sum(map(len, folded)):
+    if laid is None or (whole is not None and whole.height <= laid.height + sum(map(len, folded))):
         return []
-    aligns = [column.align for column in columns[:last]]
-    found = list(rows_of_lines(headers[:last], [HEADING] * last, across, aligns, page))
-    found.append(INDENT + page.paint(": ".join(headers[last:]), HEADING))
-    for cells, sentence in zip(lines, folded, strict=True):
-        styles = [column.tones.get(text) for column, text in zip(columns[:last], cells[:last], strict=True)]
-        found += [*rows_of_lines(cells[:last], styles, across, aligns, page), *(INDENT + line for line in sentence)]
+    headers = ": ".join(column.header for column in columns[last:])
+    found = [*laid.header(page), INDENT + page.paint(headers, HEADING)]
+    for number, sentence in enumerate(folded):
+        found += [*laid.row(number, page), *(INDENT + line for line in sentence)]
     return found
-
-
-def _height(lines: list[list[str]], widths: Sequence[int]) -> int:
-    """How many lines rows of these widths take."""
-    return sum(max(len(fold(text, wide)) for text, wide in zip(cells, widths, strict=True)) for cells in lines)
 
 
 def _steps(rows: Tree, block: Steps, page: Page) -> Iterator[str]:
@@ -348,29 +377,45 @@ def _steps(rows: Tree, block: Steps, page: Page) -> Iterator[str]:
         yield INDENT + page.paint(_text(row, command.path), HEADING)
 
 
-def _with_long_names(lines: list[list[str]], width: int) -> frozenset[int]:
-    """The rows whose first cell takes more than a third of the page, where they are at most half of all."""
-    found = frozenset(number for number, cells in enumerate(lines) if columns_across(cells[0]) > width // 3)
-    return found if len(found) <= len(lines) // 2 else frozenset()
+def _long_names(lines: list[list[str]], least: int) -> Iterator[dict[int, int]]:
+    """The columns of names with more than `least` characters by row, from the longest alone to all of them.
+
+    It ends where a row would have two.
+    """
+    names = [
+        (columns_across(text), row, place)
+        for row, cells in enumerate(lines)
+        for place, text in enumerate(cells)
+        if " " not in text and columns_across(text) > least
+    ]
+    found: dict[int, int] = {}
+    for _, equal in groupby(sorted(names, reverse=True), key=lambda name: name[0]):
+        for _, row, place in equal:
+            if row in found:
+                return
+            found[row] = place
+        yield dict(found)
 
 
-def _is_taller(lines: list[list[str]], widths: Sequence[int], columns: tuple[Column, ...], page: Page) -> bool:
-    """True if rows of these widths take more lines than each of their values on its own line."""
+def _is_taller(laid: _Laid, page: Page) -> bool:
+    """True if the rows take more lines than each of their values on its own line."""
     if page.width is None:
         return False
-    room = _room(columns, page.width)
-    alone = sum(len(fold(text, room)) for cells in lines for text in cells) + len(lines)
-    return _height(lines, widths) > alone
+    room = _room(laid.columns, page.width)
+    alone = sum(len(fold(text, room)) for cells in laid.lines for text in cells) + len(laid.lines)
+    return laid.height > alone
 
 
-def _room(columns: tuple[Column, ...], width: int) -> int:
+def _room(columns: Sequence[Column], width: int) -> int:
     """The columns that are left for values beside the headers."""
     return max(width - max(len(column.header) for column in columns) - GAP, 20)
 
 
-def _beside(lines: list[list[str]], lone: frozenset[int]) -> list[list[str]]:
-    """The rows without those first cells, which get a line of their own."""
-    return [["", *cells[1:]] if number in lone else cells for number, cells in enumerate(lines)]
+def _beside(lines: list[list[str]], long: Mapping[int, int]) -> list[list[str]]:
+    """The rows without the long names, which get a line of their own."""
+    return [
+        [*cells[: long[row]], "", *cells[long[row] + 1 :]] if row in long else cells for row, cells in enumerate(lines)
+    ]
 
 
 def _cells(row: Tree, columns: tuple[Column, ...], page: Page) -> list[str]:
@@ -407,18 +452,14 @@ def _grouped(lines: list[list[str]], columns: tuple[Column, ...], page: Page) ->
         return []
     alike = [number for number in range(2, len(columns)) if len({cells[number] for cells in lines}) == 1]
     kept = [number for number in range(1, len(columns)) if number not in alike]
-    headers, aligns = [columns[number].header for number in kept], [columns[number].align for number in kept]
     rows = [[cells[number] for number in kept] for cells in lines]
-    widths = fit([headers, *rows], page.width - len(INDENT))
-    if widths is None:
+    laid = _lay([columns[number] for number in kept], rows, page.width - len(INDENT))
+    if laid is None:
         return []
-    text = [page.paint(columns[0].header, HEADING)]
-    text += (INDENT + line for line in rows_of_lines(headers, [HEADING] * len(headers), widths, aligns, page))
-    for first, group in groupby(zip(lines, rows, strict=True), key=lambda each: each[0][0]):
+    text = [page.paint(columns[0].header, HEADING), *(INDENT + line for line in laid.header(page))]
+    for first, group in groupby(range(len(lines)), key=lambda number: lines[number][0]):
         text += (page.paint(line, columns[0].tones.get(first)) for line in fold(first, page.width))
-        for _, cells in group:
-            styles = [columns[number].tones.get(value) for number, value in zip(kept, cells, strict=True)]
-            text += (INDENT + line for line in rows_of_lines(cells, styles, widths, aligns, page))
+        text += (INDENT + line for number in group for line in laid.row(number, page))
     said = ", ".join(f"{columns[number].header} {lines[0][number]}" for number in alike)
     return [*text, *(fold(f"all of these: {said}", page.width) if said else ())]
 
@@ -458,7 +499,7 @@ def _pairs(values: list[str], columns: tuple[Column, ...], page: Page) -> Iterat
 
 def _reasons(document: Document) -> Iterable[str]:
     """Reasons for a block's unknown values, each once."""
-    reasons: dict[str, None] = {}
+    reasons: dict[str, dict[str, None]] = {}
     for block in document.blocks:
         if isinstance(block, Findings):
             continue
@@ -467,8 +508,9 @@ def _reasons(document: Document) -> Iterable[str]:
             for column in block.columns:
                 value = look_up(row, column.path)
                 if isinstance(value, dict) and is_skipped(value):
-                    reasons[str(value["skipped"])] = None
-    return [f"unknown: {reason}" for reason in reasons]
+                    named = {column.header: None} if isinstance(block, Fields) else {}
+                    reasons.setdefault(str(value["skipped"]), {}).update(named)
+    return [f"{', '.join(headers)} unknown: {reason}".lstrip() for reason, headers in reasons.items()]
 
 
 # YAML for people and programs: no aliases, and no character that a terminal does not show.

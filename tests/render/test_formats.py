@@ -190,7 +190,7 @@ def test_long_cells_wrap_at_words_where_the_terminal_is_narrow():
 
 
 def test_a_table_that_cannot_share_the_width_is_drawn_row_by_row_and_names_stay_whole():
-    assert text_of(IDS, Output.TABLE, Page(38, colour=False)) == (
+    assert text_of(IDS, Output.TABLE, Page(34, colour=False)) == (
         "TRANSACTIONAL-ID  connect-cluster-inventory-0\n"
         "STATE             Ongoing\n"
         "OWNER             task 0 of connector\n"

@@ -196,7 +196,30 @@ def test_one_long_name_stands_above_its_row_and_the_others_stay_a_table() -> Non
         "          source     12  stands",
         "payments  source      3  runs",
     ]
-    assert lines(rows[1], rows[1] | {"count": 1}, rows[2], width=60)[0] == f"NAME   {name}"
+    assert lines(rows[1], rows[1] | {"count": 1}, rows[2], width=60) == [
+        "NAME      COUNT  NOTE",
+        name,
+        "             12  stands",
+        name,
+        "              1  stands",
+        "payments      3  runs",
+        "all: KIND source",
+    ]
+
+
+def test_a_row_with_two_long_names_makes_blocks_of_the_rows_and_names_alone_a_list() -> None:
+    other = LONG[1]
+    assert lines(row(LONG[0], other), row("b"), width=60)[:2] == [f"NAME  {LONG[0]}", f"KIND  {other}"]
+    assert lines(row(LONG[0]), row(LONG[1]), width=60) == ["NAME", *LONG[:2], "all: KIND source, COUNT 1"]
+
+
+def test_a_long_name_in_another_column_stands_above_its_row_too() -> None:
+    assert lines(row("a", LONG[0], 12), row("b"), width=60) == [
+        "NAME  KIND    COUNT",
+        LONG[0],
+        "a                12",
+        "b     source      1",
+    ]
 
 
 def test_rows_that_share_their_first_cell_stand_below_it_where_the_page_is_too_narrow() -> None:

@@ -3,6 +3,7 @@
 from typing import Annotated, Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from eosctl.model.report import Severity
 from eosctl.model.text import pluralize
@@ -86,6 +87,11 @@ EVENTS: Final = Table(
     empty="no events in this period",
     below=("who", "what"),
 )
+OF_ONE_CONNECTOR: Final = replace(
+    EVENTS,
+    columns=tuple(replace(each, brief=lambda _: "-") if each.path == "connector" else each for each in EVENTS.columns),
+)
+"""The summary names the connector: a terminal does not repeat it in each row."""
 
 
 def event_row(event: Event) -> EventRow:
@@ -147,7 +153,7 @@ def view_timeline(found: Timeline) -> Document:
         as_of=rfc3339(found.as_of),
         cluster_id=found.cluster_id,
         data=data,
-        blocks=(EVENTS,),
+        blocks=(OF_ONE_CONNECTOR if len(found.connectors) == 1 else EVENTS,),
         prose=(summary_of(found),),
         notes=tuple(timeline_notes(found)),
     )
