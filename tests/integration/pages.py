@@ -53,6 +53,7 @@ class Howto:
 
     def __init__(self, page: Path, bash: "Shell", names: Mapping[str, str]) -> None:
         self._steps, self._bash, self._names = list(steps_of(page)), bash, dict(names)
+        self._others = [dedent(text) for _, kind, text in FENCE.findall(page.read_text("utf-8")) if kind != "sh"]
         self._place = 0
         self._bash.run(CURL.format(python=sys.executable, root=Path(__file__).parents[2]))
 
@@ -78,6 +79,11 @@ class Howto:
         assert commands.startswith(beginning), f"the page's next step is {commands}"
         self._place += 1
         return commands.strip()
+
+    def other(self, beginning: str) -> str:
+        """The block in another language than `sh` that begins so, with the names of the real cluster."""
+        [block] = [each for each in self._others if each.startswith(beginning)]
+        return self.real(block)
 
     def last(self, beginning: str, *more: str) -> str:
         """Types the page's last block, which has to begin so: what takes back the steps before it."""

@@ -41,6 +41,12 @@ def test_the_changelog_begins_with_this_version(root):
     assert versions[0] == __version__
 
 
+def test_a_test_follows_every_how_to(root):
+    tests = "".join(each.read_text("utf-8") for each in (root / "tests").rglob("*.py"))
+    pages = {each.name for each in (root / "docs" / "howto").glob("*.md")} - {"index.md"}
+    assert {each for each in pages if f'"{each}"' not in tests and f"/{each}" not in tests} == set()
+
+
 def test_the_table_of_commands_repeats_the_first_line_of_their_help(command_tree):
     summaries = {each.path: each.summary for each in command_tree}
     assert {entry.name: summaries[f"eosctl {entry.name}"] for entry in cli.COMMANDS} == {
