@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from psycopg.conninfo import conninfo_to_dict
 
 from tests.conftest import FreshName
 from tests.faulty_sandbox import Sandbox
@@ -17,12 +18,14 @@ from tests.integration.audit_site import Audited, audit
 from tests.integration.debezium import SLOWLY, Table, debezium_spec
 from tests.integration.doctoring import Doctor, arguments
 from tests.integration.moves import ALTERS_OFFSETS, SETTING, STOPPABLE, Eosctl, Home, Place, flowing, move
+from tests.integration.pages import Howto, shell
 from tests.integration.producers import create_topic
 from tests.shared_sandboxes import SharedSandboxes
 from tests.waiting import eventually
 
 pytestmark = [pytest.mark.kafka, pytest.mark.workers, pytest.mark.variation, pytest.mark.matrix]
 
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "howto" / "run-debezium.md"
 GROUP = {
     "group.id": "moved",
     "config.storage.topic": "moved-configs",
@@ -305,3 +308,42 @@ def test_transactions_that_lie_side_by_side_in_the_log_have_held(make_table: Mak
     check_held(eosctl, table)
     commits = [each.lsn for each in table.events() if each.operation == "c"]
     assert commits != sorted(commits)
+
+
+def test_the_page_renames_a_connector_creates_one_and_asks_the_slot(
+    make_table: MakeTable, tmp_path: Path, columns: str
+):
+    table = make_table()
+    table.await_streaming()
+    home, name, database = table.place.home, table.place.name, conninfo_to_dict(table.source.postgresql.url)
+    names = {
+        "broker:9092": home.servers,
+        "http://worker:8083": home.url,
+        "--connector shop": f"--connector {name}",
+        "--rename-to shop-2": f"--rename-to {name}-renamed",
+        "SHOP_PASSWORD=…": f"SHOP_PASSWORD={database['password']}",
+        "reader:": f"{database['user']}:",
+        "@db/shop": f"@{database['host']}:{database['port']}/{database['dbname']}",
+    }
+    with shell(tmp_path, {"XDG_STATE_HOME": str(tmp_path / "state"), "COLUMNS": columns}) as bash:
+        page = Howto(PAGE, bash, names)
+        page.line("eosctl sandbox up --postgres")  # the sandbox of these tests is made of the same parts
+        page.follow("eosctl migrate-offsets", "--yes")
+        home.delete(name)
+        table.place = table.moved(name=f"{name}-renamed")
+        table.check_exactly_once()
+        where = "-b broker:9092 --group-id connect-cluster --connect-url http://worker:8083"
+        page.type(f"eosctl offsets export exported {where} && cp exported/{name}-renamed.json begin.json")
+        home.delete(f"{name}-renamed")
+        (tmp_path / "shop.json").write_text(json.dumps({"name": f"{name}-begun", "config": table.config(home)}))
+        page.follow("eosctl offsets create-connector", "--yes")
+        table.place = table.moved(name=f"{name}-begun")
+        table.check_exactly_once()
+        assert {each.operation for each in table.events()[101:]} == {"c"}, "no second snapshot"
+        page.call(**{"--connector shop": f"--connector {name}-begun"})
+        (tmp_path / "yesterday.json").write_bytes((tmp_path / "begin.json").read_bytes())
+        table.request("stop")
+        page.follow("export SHOP_PASSWORD", codes=(0, 8))
+        assert page.left == []
+        table.request("resume")
+        table.check_exactly_once()

@@ -1,6 +1,8 @@
 """Connectors that an operator runs: a script plays Strimzi's, a person applies what eosctl asks for."""
 
 import json
+import shlex
+import shutil
 from pathlib import Path
 
 import httpx
@@ -8,11 +10,13 @@ import pytest
 import yaml
 
 from tests.integration.moves import SETTING, Eosctl, Home, Lines, Place
+from tests.integration.pages import Howto, shell
 from tests.integration.strimzi_operator import Operator
 from tests.integration.strimzi_site import arguments, named, run_with_somebody_who_applies
 from tests.waiting import eventually
 
 pytestmark = [pytest.mark.kafka, pytest.mark.timeout(300), pytest.mark.usefixtures("own_state")]
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_a_connector_gets_a_topic_of_its_own_while_the_operator_runs(
@@ -126,3 +130,53 @@ def test_the_operator_alters_offsets_to_those_that_eosctl_would_write(
     eventually(lambda: f"PATCH {name}/offsets" in operator.done, "the operator to alter the offsets")
     answer = httpx.get(f"{home.url}/connectors/{name}/offsets", trust_env=False, verify=False).json()
     assert answer == {"offsets": [{"partition": partition, "offset": offset}]}
+
+
+@pytest.mark.variation
+def test_the_page_plans_acls_checks_an_upgrade_and_moves_a_connector(
+    home: Home,
+    lines: Lines,
+    resource: Path,
+    operator: Operator,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    columns: str,
+) -> None:
+    """Everything but the operator's work on a KafkaConnect: `kubectl` prints the resource that it carried out."""
+    name, own = lines.topic, f"{lines.topic}-offsets"
+    monkeypatch.chdir(tmp_path)
+    for each in ("connect.yaml", "orders.yaml"):
+        shutil.copy(ROOT / "examples" / "strimzi" / each, tmp_path)
+    names = {
+        "broker:9093": home.servers,
+        "http://shop-connect-api:8083": home.url,
+        "--group-id shop": f"--group-id {home.group_id}",
+    }
+    with shell(tmp_path, {"COLUMNS": columns, "XDG_CONFIG_HOME": str(tmp_path)}) as bash:
+        page = Howto(ROOT / "docs" / "howto" / "run-under-strimzi.md", bash, names)
+        page.follow("eosctl acl-plan")
+        assert "topic" in page.follow("diff connect.yaml users.yaml", codes=(1,))
+        page.follow("eosctl acl-plan", codes=(1,), shows="missing")
+        running = yaml.safe_load((tmp_path / "connect.yaml").read_text().split("---")[0])
+        running["spec"]["config"] |= {
+            "group.id": home.group_id,
+            "config.storage.topic": home.config_topic,
+            "offset.storage.topic": home.offsets_topic,
+            "status.storage.topic": "connect-status",
+        }
+        running["metadata"]["generation"], running["status"] = 2, {"observedGeneration": 2}
+        (tmp_path / "carried-out.yaml").write_text(yaml.safe_dump(running))
+        page.type('kubectl() { [ "$1" = wait ] || cat carried-out.yaml; }')
+        page.follow("kubectl wait")
+        page.follow("eosctl upgrade-check", codes=(0, 1, 3))
+        page.call(**{"--connector orders": f"--connector {name}", "orders-offsets": own, "orders.yaml": str(resource)})
+        move = shlex.split(page.real(page.line("eosctl migrate-offsets")))[1:]
+        exit_code, applied, said = run_with_somebody_who_applies([*move, "--yes"], operator)
+        assert exit_code == 0, said
+        assert applied == [f"{name}.stopped.yaml", f"{name}.configured.yaml", f"{name}.running.yaml"]
+        lines.place = Place(home, name, own)
+        lines.check_exactly_once()
+        page.type(f"eosctl profile add production -b {home.servers} --group-id {home.group_id}")
+        page.follow("eosctl watch production --emit kubernetes")
+        assert "CronJob" in {each["kind"] for each in yaml.safe_load_all((tmp_path / "eosctl.yaml").read_text())}
+        assert page.left == []

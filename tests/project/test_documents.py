@@ -92,7 +92,8 @@ def test_every_command_line_in_the_pages_parses(root):
     wrong = []
     for page in (root / "README.md", *(root / "docs").rglob("*.md")):
         for block in re.findall(r"^```(?:sh|console)?\n(.*?)^```$", page.read_text("utf-8"), re.MULTILINE | re.DOTALL):
-            lines = [line.strip() for line in block.splitlines() if line.strip().startswith("eosctl ")]
+            whole = re.sub(r"\\\n\s*", "", block)
+            lines = [line.strip() for line in whole.splitlines() if line.strip().startswith("eosctl ")]
             typed = [line for line in lines if not re.search(r"[…\[\]<>|]|  ", line)]
             wrong += [f"{page.relative_to(root)}: {line}: {said}" for line in typed for said in _problems(line)]
     assert wrong == []
