@@ -8,9 +8,10 @@ import pytest
 from msgspec.structs import replace
 
 from eosctl.codecs.record_batches import MarkerType
-from eosctl.model.audit import AuditedTopic, AuditReport, AuditVerdict, TopicRole
+from eosctl.model.audit import AuditedTopic, AuditReport, AuditVerdict, OpenAtPlan, TopicRole
 from eosctl.model.names import TopicPartition
 from eosctl.model.report import Severity
+from eosctl.model.transaction_log import TransactionalIdHolder
 from tests.analysis.audit.brokers import CONFIGS, OFFSETS, Brokers, ConnectCluster, Connector, Writer, key_of, value_of
 from tests.analysis.audit.histories import audit, audited
 
@@ -562,3 +563,76 @@ def test_tasks_that_continue_behind_a_fencing_round_that_came_late(planted):
     assert {each["producer_id"] for each in evidence["places"]} == {each.producer_id for each in orders.tasks}
     assert {each["commit_offset"] for each in evidence["places"]} == {commit}
     assert verdicts(report) == {"bills": HELD, "orders": BROKEN}
+
+
+# Transactions that are open when the audit is planned
+
+
+def open_report(planted: Planted, monkeypatch: pytest.MonkeyPatch, *opened: OpenAtPlan, **more: object) -> AuditReport:
+    plan = planted.brokers.plan
+    monkeypatch.setattr(planted.brokers, "plan", lambda seen: replace(plan(seen), open=opened, **more))
+    return audit(planted.brokers)
+
+
+def left_open(planted: Planted) -> OpenAtPlan:
+    """A task's transaction with data, of which nobody says yet whether it hangs."""
+    task = planted.orders.tasks[0]
+    at = planted.brokers.logs[TopicPartition("orders", 0)].next
+    planted.orders.data(task, 1)
+    planted.brokers.tick(MINUTE)
+    return OpenAtPlan("orders", 0, at, task.producer_id, task.epoch, None, hangs=False, reason=None)
+
+
+def told(report: AuditReport) -> list[tuple[str, str, str]]:
+    """Transactions that are open or hang: what, where, and of whom."""
+    kinds = {"hanging-transaction", "open-transaction"}
+    return [(each.name, each.subject, each.message) for each in report.findings if each.name in kinds]
+
+
+def test_an_open_transaction_holds_back_offsets_and_names_its_producer_and_transactional_id(planted, monkeypatch):
+    at = left_open(planted)
+    report = open_report(planted, monkeypatch, at, holders=(TransactionalIdHolder(at.producer_id, "group-orders-0"),))
+    [(name, subject, message)] = told(report)
+    assert (name, subject) == ("open-transaction", "orders-0")
+    assert message == f"a transaction is open from offset {at.start_offset}: 1 offset waits for it"
+    [found] = [each for each in report.findings if each.name == "open-transaction"]
+    assert (found.evidence["producers"], found.evidence["transactional_ids"]) == ([at.producer_id], ["group-orders-0"])
+    again = open_report(planted, monkeypatch, at, holders=())
+    [found] = [each for each in again.findings if each.name == "open-transaction"]
+    assert found.evidence["transactional_ids"] == []
+
+
+@pytest.mark.parametrize(
+    ("more", "whose"),
+    [
+        ({}, "no transactional ID, connector orders"),
+        ({"transactional_id": "group-orders-0"}, "transactional ID group-orders-0, connector orders"),
+        ({"producer_id": 999_999}, "no transactional ID"),
+        ({"producer_id": 999_999, "transactional_id": "x"}, "transactional ID x, of no task of group group"),
+    ],
+)
+def test_a_transaction_that_hangs_is_said_with_its_owner_or_who_it_is_not_of(planted, monkeypatch, more, whose):
+    at = left_open(planted)._replace(hangs=True, reason="no coordinator knows it", **more)
+    [(name, subject, message)] = told(open_report(planted, monkeypatch, at))
+    assert (name, subject) == ("hanging-transaction", "orders-0")
+    words = f"the transaction of producer ID {at.producer_id} ({whose}) that is open from offset {at.start_offset} "
+    assert message == f"{words}will never end (no coordinator knows it): read_committed consumers are stalled there"
+
+
+def test_the_connectors_of_a_transaction_that_hangs_are_its_owner_s_or_else_the_topic_s(planted, monkeypatch):
+    at = left_open(planted)._replace(hangs=True, reason="r", transactional_id="a-b-0", producer_id=999_999)
+    report = open_report(planted, monkeypatch, at, group_id=None)
+    [found] = [each for each in report.findings if each.name == "hanging-transaction"]
+    assert (found.evidence["connectors"], found.evidence["owners"]) == (["orders"], [])
+    assert "of no group that is known; it looks like a " in found.message
+
+
+def test_a_transaction_that_hangs_in_a_partition_without_records_to_read_is_said_too(planted, monkeypatch):
+    at = left_open(planted)._replace(hangs=True, reason="r", partition=77)
+    found = told(open_report(planted, monkeypatch, at))
+    assert {(name, subject) for name, subject, _ in found} == {
+        ("hanging-transaction", "orders-77"),
+        ("open-transaction", "orders-0"),
+    }
+    living = told(open_report(planted, monkeypatch, at._replace(hangs=False)))
+    assert [(name, subject) for name, subject, _ in living] == [("open-transaction", "orders-0")]

@@ -1,0 +1,130 @@
+"""What the views of connectors say in words: how many there are, what they write, and since when it is known."""
+
+import pytest
+from msgspec.structs import replace
+
+from eosctl.model.connector_description import ListedConnector, ListedConnectors, TaskStates
+from eosctl.model.connectors import ConnectorType
+from eosctl.model.groups import ListedGroup
+from eosctl.model.hanging import GroupLag, LastStableOffsets, PartitionStability
+from eosctl.model.names import TopicPartition
+from eosctl.model.skipped import Skipped
+from eosctl.model.topics import PartitionOffsets, RecordCounts
+from eosctl.model.workers import TaskStatus
+from eosctl.render.answers.connector_description import view_connector, view_connectors
+from eosctl.render.answers.hanging import view_stability
+from tests.analysis.evidence import but
+from tests.analysis.test_connector_description import show
+
+NOW = 1_790_000_000_000
+UNREAD = Skipped("no worker answered")
+
+
+def listed(name: str, state: object = "RUNNING", tasks: object = (TaskStates("RUNNING", 2),), **more: object):
+    return ListedConnector(name, ConnectorType.SOURCE, "C", state, None, tasks, None, **more)  # type: ignore[arg-type]
+
+
+def connectors(*found: ListedConnector, unanswered: Skipped | None = None):
+    document = view_connectors(
+        ListedConnectors(as_of=NOW, cluster_id="k", group_id="g", connectors=found, unanswered=unanswered)
+    )
+    return document.prose[0], document.data["connectors"]
+
+
+@pytest.mark.parametrize(
+    ("states", "words", "order"),
+    [
+        ([], "0 connectors.", []),
+        (["RUNNING"], "1 connector: 1 RUNNING.", ["0"]),
+        (["RUNNING", "FAILED", "RUNNING"], "3 connectors: 2 RUNNING, 1 FAILED.", ["1", "0", "2"]),
+        ([UNREAD, None], "2 connectors: 2 unknown.", ["0", "1"]),
+        (["RUNNING", "PAUSED", UNREAD], "3 connectors: 1 PAUSED, 1 unknown, 1 RUNNING.", ["1", "2", "0"]),
+    ],
+)
+def test_connectors_that_do_not_run_are_listed_first_and_all_are_counted_by_state(states, words, order) -> None:
+    said, rows = connectors(*(listed(str(number), state) for number, state in enumerate(states)))
+    assert said == words
+    assert [each["name"] for each in rows] == order
+
+
+@pytest.mark.parametrize(
+    ("tasks", "words"),
+    [
+        ((TaskStates("RUNNING", 2), TaskStates("FAILED", 1)), "2 RUNNING, 1 FAILED"),
+        ((), "none"),
+        (UNREAD, {"skipped": "no worker answered"}),
+    ],
+)
+def test_tasks_are_counted_by_state_and_unknown_ones_are_not_none(tasks, words) -> None:
+    [row] = connectors(listed("c", tasks=tasks))[1]
+    assert row["task_words"] == words
+
+
+def test_states_of_the_status_topic_are_said_with_the_time_of_its_newest_record() -> None:
+    both = listed("a", written_ms=NOW - 1), listed("b", written_ms=NOW), listed("c")
+    said, rows = connectors(*both, unanswered=UNREAD)
+    assert "by the status topic, last written 2026-09-21T14:13:20.000Z; whether they are so now is unknown: no" in said
+    assert [each["state_written"] for each in rows] == ["2026-09-21T14:13:19.999Z", "2026-09-21T14:13:20.000Z", None]
+    assert "status topic" not in connectors(*both)[0]
+    assert "status topic" not in connectors(listed("c"), unanswered=UNREAD)[0]
+
+
+def stability(topic: str, partition: int, held: int = 0, stable: int = 10) -> PartitionStability:
+    return PartitionStability(PartitionOffsets(TopicPartition(topic, partition), 0, stable, stable + held), (), None)
+
+
+def outputs(*partitions: PartitionStability) -> LastStableOffsets:
+    return LastStableOffsets(
+        as_of=NOW, cluster_id="k", partitions=partitions, free=0, owners={}, not_searched=(), notes=()
+    )
+
+
+@pytest.mark.parametrize(
+    ("partitions", "words"),
+    [
+        ([stability("a", 0)], "a (1 partition): nothing is held back (last stable offset)"),
+        (
+            [stability("a", 0, held=1), stability("a", 1), stability("b", 0, held=2)],
+            "a (2 partitions), b (1 partition): 2 partitions are held back (last stable offset)",
+        ),
+        ([stability("a", 0, held=1)], "a (1 partition): 1 partition is held back (last stable offset)"),
+    ],
+)
+def test_topics_that_a_connector_writes_to_are_named_with_their_held_back_partitions(partitions, words) -> None:
+    found = replace(show(but()), outputs=outputs(*partitions))
+    assert view_connector(found).data["connector"]["output_words"] == words
+
+
+def test_of_many_topics_only_the_first_are_named() -> None:
+    found = replace(show(but()), outputs=outputs(*(stability(f"t{number:02}", 0) for number in range(30))))
+    words = view_connector(found).data["connector"]["output_words"]
+    shown = words.count("(1 partition)")
+    assert 0 < shown < 30
+    assert f" and {30 - shown} more: nothing is held back" in words
+
+
+def test_a_task_shows_the_first_line_of_its_trace() -> None:
+    task = TaskStatus(0, "FAILED", "w:8083", "cause", "first\nsecond")
+    found = replace(show(but()), tasks=(task, TaskStatus(1, "RUNNING", "w:8083")))
+    rows = view_connector(found).data["connector"]["tasks"]
+    assert [(each["trace"], each["cause"]) for each in rows] == [("first", "cause"), (None, None)]
+
+
+def lag(name: str, partitions: int, uncounted: int) -> GroupLag:
+    return GroupLag(ListedGroup(name, "consumer", "Stable"), partitions, RecordCounts(3, 0, 0, 0), uncounted, 0)
+
+
+def test_groups_that_are_behind_nowhere_are_not_shown_and_the_worst_uncounted_one_is_advised_on() -> None:
+    lags = (lag("a", 1, 5), lag("b", 0, 0), lag("c c", 2, 9), lag("d", 1, 0))
+    document = view_stability(replace(outputs(stability("t", 0, held=1), stability("t", 1)), lags=lags, free=3))
+    assert [each["group_id"] for each in document.data["groups"]] == ["a", "c c", "d"]
+    assert document.prose == ("1 of 4 partitions blocked",)
+    advice = (
+        "not all offsets before 2 groups were counted; to count them: eosctl transactions lso --group 'c c' --within 9"
+    )
+    assert advice in document.notes
+    counted = view_stability(replace(outputs(stability("t", 0)), lags=(lag("d", 1, 0),)))
+    assert not [each for each in counted.notes if "were counted" in each]
+    unread = view_stability(replace(outputs(stability("t", 0)), lags=UNREAD))
+    assert unread.data["groups"] == {"skipped": "no worker answered"}
+    assert len(unread.blocks) == len(counted.blocks) - 1
