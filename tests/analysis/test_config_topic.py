@@ -4,8 +4,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eosctl.analysis.config_topic import ConfigTopicReplay, fold_config_topic, timeline
+from eosctl.analysis import config_topic
+from eosctl.analysis.config_topic import (
+    ConfigTopicReplay,
+    connector_states,
+    fold_config_topic,
+    of_a_config_topic,
+    timeline,
+)
 from eosctl.codecs.config_topic import decode_config_records
+from eosctl.errors import UsageError
 from eosctl.model.config_topic import Effect
 from eosctl.model.connectors import ConnectorState, Reader, SessionKey, TargetState
 from eosctl.model.records import IsolationLevel, Record, RecordState
@@ -258,3 +266,29 @@ def test_the_timeline_reads_as_it_goes():
         raise AssertionError("read too far")
 
     assert next(timeline(endless(), LATEST)).words == "connector config"
+
+
+@pytest.mark.parametrize(
+    ("foreign", "more", "said"),
+    [
+        (0, (), None),
+        (1, (), "none of its 1 records"),
+        (2, (), "none of its 2 records"),
+        (2, ("connector-a",), None),
+        (3, (), "none of its first 3 records"),
+        (3, ("connector-a",), "none of its first 3 records"),
+        (0, ("connector-a", "x", "x", "x"), None),
+    ],
+)
+def test_a_topic_is_no_config_topic_if_none_of_its_first_records_has_such_a_key(monkeypatch, foreign, more, said):
+    monkeypatch.setattr(config_topic, "MOST_FOREIGN", 3)
+    log = Log()
+    for key in (*["foreign"] * foreign, *more):
+        log.put(key, {})
+    records = list(log.decoded())
+    if said is None:
+        assert list(of_a_config_topic(records)) == records
+        assert set(connector_states(records)) <= {"a"}
+    else:
+        with pytest.raises(UsageError, match=said):
+            list(of_a_config_topic(records))

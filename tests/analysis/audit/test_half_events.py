@@ -164,3 +164,23 @@ def test_a_change_is_incomplete_only_once_its_producer_has_continued():
     rows.insert()
     rows.poll()
     assert verdict(audit(rows.brokers)) is AuditVerdict.BROKEN
+
+
+def test_without_any_tombstone_in_the_topic_no_deletion_lacks_one():
+    rows = ChangedRows(tombstones=False)
+    for _ in range(3):
+        rows.delete(0)
+        rows.poll()
+        rows.stop("rest")
+    rows.move(0)
+    rows.poll()
+    assert reported(rows) == []
+
+
+def test_a_deletion_that_is_repeated_is_decided_by_the_record_behind_its_repetition():
+    rows = ChangedRows()
+    rows.delete(0)
+    rows.poll(1)
+    rows.stop("again")
+    rows.poll()
+    assert reported(rows) == []
