@@ -275,7 +275,7 @@ def test_the_timeline_reads_as_it_goes():
         (1, (), "none of its 1 records"),
         (2, (), "none of its 2 records"),
         (2, ("connector-a",), None),
-        (3, (), "none of its first 3 records"),
+        (3, (), "none of its 3 records"),
         (3, ("connector-a",), "none of its first 3 records"),
         (0, ("connector-a", "x", "x", "x"), None),
     ],
