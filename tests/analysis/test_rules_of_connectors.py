@@ -560,6 +560,42 @@ def test_a_partition_that_the_source_has_and_no_task_is_found_with_its_offset() 
     evidence = replace(mirroring("orders-0"), mirrors=(there,))
     assert answer("EOS171", evidence).findings[0].evidence["nowhere"] == ["orders-1"]
     assert answer("EOS171", replace(mirroring("other-0"), mirrors=(there,))).outcome == "fine"
+    another = there._replace(connector="y")
+    assert answer("EOS171", replace(mirroring("orders-0"), mirrors=(Skipped("unread"), another))).outcome == "fine"
+
+
+HOUR = 3_600_000
+
+
+@pytest.mark.parametrize(
+    ("rule", "partition", "outcome"),
+    [
+        ("EOS326", mirrored(8, log_start=9), "fine"),
+        ("EOS326", mirrored(7, log_start=9), "(mirrored up to 7, its log starts at 9)"),
+        ("EOS327", mirrored(19), "fine"),
+        ("EOS327", mirrored(20), "(mirrored up to 20, it ends at 20)"),
+        ("EOS327", mirrored(9, written_ms=NOW - 2 * HOUR + 60_000), "fine"),
+        ("EOS327", mirrored(9, written_ms=NOW - 2 * HOUR + 60_001), "(the record at 9 was written 60 s after"),
+        ("EOS328", mirrored(9, next_ms=NOW - HOUR // 2), "is 30 min old, and deleted after 60 min)"),
+        ("EOS328", mirrored(9, next_ms=NOW - HOUR // 2 + 1), "fine"),
+        ("EOS328", mirrored(9, next_ms=None), "fine"),
+        ("EOS328", mirrored(9, next_ms=NOW - 9 * HOUR, retention_ms=-1), "fine"),
+        ("EOS328", mirrored(19, next_ms=NOW - 9 * HOUR), "fine"),
+        ("EOS328", mirrored(9, log_start=2, retention_bytes=5), "10 of 18 offsets that retention.bytes=5 keeps"),
+        ("EOS328", mirrored(10, log_start=2, retention_bytes=5), "9 of 18 offsets that retention.bytes=5 keeps"),
+        ("EOS328", mirrored(11, log_start=2, retention_bytes=5), "fine"),
+        ("EOS328", mirrored(10, log_start=2, retention_bytes=-1), "fine"),
+        ("EOS328", mirrored(10, log_start=2, retention_bytes=0), "9 of 18 offsets that retention.bytes=0 keeps"),
+    ],
+)
+def test_a_mirror_s_partition_is_in_danger_from_half_of_its_retention_on_and_at_odds_behind_its_logs_ends(
+    rule, partition, outcome
+) -> None:
+    said = answer(rule, but(mirrors=(partition,)))
+    if outcome == "fine":
+        assert said.outcome == "fine"
+    else:
+        assert [outcome in each.message for each in said.findings] == [True]
 
 
 KEPT = {"cleanup.policy": "delete", "retention.ms": "-1", "retention.bytes": "-1"}
