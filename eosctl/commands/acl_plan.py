@@ -1,6 +1,6 @@
 """`eosctl acl-plan`: which ACLs a Connect cluster needs, and which of them it has."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated, TypeAlias
@@ -12,6 +12,7 @@ from eosctl.commands.plan_options import PlanFile
 from eosctl.errors import UsageError
 from eosctl.model.acl_plan import AclReport
 from eosctl.model.acls import PatternType
+from eosctl.model.client_roles import StreamsApplication
 from eosctl.model.offsets import SourceSupport
 from eosctl.operations.session import Session
 from eosctl.render.answers.acls import PLAN_TABLE, AclFormat, EmitOptions, emit_acl_plan, leaving_out, view_acl_plan
@@ -67,6 +68,22 @@ IdPattern: TypeAlias = Annotated[
 ]
 Headroom: TypeAlias = Annotated[
     int, typer.Option(metavar="N", min=0, help="Plan literal IDs for N additional tasks of each connector.")
+]
+Streams: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        metavar="APPLICATION",
+        help="Plan for the Kafka Streams application with this application.id and exactly_once_v2, not for Connect.",
+        show_default=False,
+    ),
+]
+Reads: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(metavar="TOPIC", help="With --streams: a topic that it reads. May be repeated.", show_default=False),
+]
+Writes: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(metavar="TOPIC", help="With --streams: a topic that it writes. May be repeated.", show_default=False),
 ]
 ConnectorTopics: TypeAlias = Annotated[
     list[str] | None,
@@ -135,6 +152,9 @@ def acl_plan(
     pattern: IdPattern = PatternType.LITERAL,
     headroom: Headroom = 0,
     topic: ConnectorTopics = None,
+    streams: Streams = None,
+    reads: Reads = None,
+    writes: Writes = None,
     check: Check = False,
     prune: Prune = False,
     explain: Explain = False,
@@ -170,36 +190,47 @@ def acl_plan(
       eosctl acl-plan -b broker:9092 --worker-config worker.properties --explain
       eosctl acl-plan --worker-config worker.properties --connector-config orders.json --emit shell
       eosctl acl-plan -b broker:9092 --worker-config worker.properties --prune --plan-file acls.plan
+      eosctl acl-plan --streams pay --reads orders --writes payments --principal streams=User:pay
     """
     from eosctl.operations import acls
 
     internal = acls.internal_topics(config_topic, worker_offsets_topic or "connect-offsets", status_topic)
     request = acls.AclOptions(
         acls.AclInputs(worker_config or (), connector_config or (), connector or (), topic or (), internal, cluster),
-        phase=phase,
+        phase,
         principals=tuple(principal or ()),
         pattern_type=pattern,
         headroom=headroom,
-        broker_version=broker_version,
-        mapping_rules=ssl_principal_mapping_rules,
-        super_users=tuple(super_user or ()),
+        brokers=acls.GivenBrokers(broker_version, ssl_principal_mapping_rules, tuple(super_user or ())),
         check=check,
         prune=prune,
         explain=explain,
         emit=emit is not None,
         plan_file=plan_file,
-        merge_with=_only_for_strimzi(merge_with, emit),
-        strimzi_cluster=strimzi_cluster,
+        merge_with=_only_for_strimzi(merge_with, emit, strimzi_cluster),
+        streams=_application(streams, reads, writes),
     )
+    view = _view(options, emit, strimzi_cluster, msk_cluster)
     with Session(options) as session:
-        report = leaving_out(acls.plan_cluster_acls(session, request), emit)
-    return answer(options, report, _view(options, emit, strimzi_cluster, msk_cluster))
+        return answer(options, leaving_out(acls.plan_cluster_acls(session, request), emit), view)
 
 
-def _only_for_strimzi(merge_with: Path | None, form: AclFormat | None) -> Path | None:
+def _application(
+    streams: str | None, reads: Sequence[str] | None, writes: Sequence[str] | None
+) -> StreamsApplication | None:
+    if streams is None and (reads or writes):
+        raise UsageError("--reads and --writes are for --streams", hint="add --streams APPLICATION")
+    if streams is None:
+        return None
+    if not streams or not (reads or writes):
+        raise UsageError("--streams needs an application.id and its topics", hint="give --reads and --writes")
+    return StreamsApplication(streams, tuple(reads or ()), tuple(writes or ()))
+
+
+def _only_for_strimzi(merge_with: Path | None, form: AclFormat | None, cluster: str) -> tuple[Path, str] | None:
     if merge_with is not None and form is not AclFormat.STRIMZI:
         raise UsageError("--merge-with is for --emit strimzi", hint="add --emit strimzi")
-    return merge_with
+    return None if merge_with is None else (merge_with, cluster)
 
 
 def _view(

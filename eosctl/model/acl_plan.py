@@ -13,7 +13,7 @@ from msgspec import Struct, field
 
 from eosctl.errors import EosctlError, NotAuthorized, Unsupported
 from eosctl.model.acls import AclBinding, Operation, PatternType, ResourcePattern, ResourceType
-from eosctl.model.client_roles import ClientRole, ConnectCluster
+from eosctl.model.client_roles import ClientRole, ConnectCluster, StreamsApplication
 from eosctl.model.offsets import SourceSupport
 from eosctl.model.report import Finding, FindingKind, Result, Uncertainty, unread_doubts
 from eosctl.model.skipped import Skipped
@@ -110,7 +110,7 @@ class AclRequest(Struct, frozen=True):
     phase None takes each worker's own phase, which must be known. headroom is the number of tasks beyond the known
     ones. principals are the principals that the user named, by role and connector; the connector None stands for all.
     topics_known maps a topic to whether it exists in the cluster with the addresses `here` (None: in any).
-    mapping_rules are the brokers' ssl.principal.mapping.rules.
+    mapping_rules are the brokers' ssl.principal.mapping.rules. streams is an application to plan for besides.
     """
 
     clusters: tuple[ConnectCluster, ...]
@@ -122,6 +122,7 @@ class AclRequest(Struct, frozen=True):
     here: frozenset[str] | None = None
     broker_version: KafkaVersion = NEWEST
     mapping_rules: str = "DEFAULT"
+    streams: StreamsApplication | None = None
 
 
 class AclPlan(Struct, frozen=True):
@@ -189,7 +190,8 @@ class AclReport(Result, frozen=True, kw_only=True):
     need each binding; beyond counts the further bindings of each phase, if requested. missing are the findings of a
     check: required bindings that the cluster does not have. unchecked says why some bindings could not be checked.
     is_for_tools: the plan is written for another tool, regardless of the findings. merged is the text of the given
-    KafkaUsers with the plan's ACLs added. left_out are bindings that the other tool's format cannot express.
+    KafkaUsers with the plan's ACLs added. left_out are bindings that the other tool's format cannot express. streams is
+    the application that it is for, instead of Connect clusters.
     """
 
     group_ids: tuple[str, ...]
@@ -208,6 +210,7 @@ class AclReport(Result, frozen=True, kw_only=True):
     config_files: Mapping[str, str] = field(default_factory=dict)
     merged: str | None = None
     left_out: tuple["LeftOut", ...] = ()
+    streams: StreamsApplication | None = None
 
     @property
     def failure(self) -> EosctlError | None:

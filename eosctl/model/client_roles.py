@@ -20,7 +20,7 @@ class ClientRole(StrEnum):
     worker: the worker's own clients. producer, consumer, admin: a source connector's record producer, its offsets
     consumer, and its admin client, which fences. sink_consumer, dead_letter_queue, sink_admin: a sink connector's. The
     mirror roles are the clients that MirrorMaker 2's connectors make themselves, debezium_signals the consumer that
-    Debezium's do. eosctl: this tool.
+    Debezium's do. streams: a Kafka Streams application, which is no part of Connect. eosctl: this tool.
     """
 
     WORKER = "worker"
@@ -36,13 +36,22 @@ class ClientRole(StrEnum):
     MIRROR_TARGET_ADMIN = "mirror-target-admin"
     MIRROR_TARGET_CONSUMER = "mirror-target-consumer"
     DEBEZIUM_SIGNALS = "debezium-signals"
+    STREAMS = "streams"
     EOSCTL = "eosctl"
 
 
 CONNECTOR: Final = "connector"
 """Stands for every client of a connector."""
-OTHER: Final = frozenset({ClientRole.WORKER, ClientRole.EOSCTL})
+OTHER: Final = frozenset({ClientRole.WORKER, ClientRole.STREAMS, ClientRole.EOSCTL})
 """Roles that are no client of a connector."""
+
+
+class StreamsApplication(Struct, frozen=True):
+    """A Kafka Streams application with exactly_once_v2; the topics that it reads and writes, without internal ones."""
+
+    application_id: str
+    reads: tuple[str, ...]
+    writes: tuple[str, ...]
 
 
 class WorkerConfig(Struct, frozen=True):

@@ -5,7 +5,7 @@ import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -32,7 +32,15 @@ from eosctl.model.acl_plan import (
 )
 from eosctl.model.acls import SUPER_USERS, AclBinding, PatternType
 from eosctl.model.client_properties import HIDDEN, REFERENCE, UNREAD, Property
-from eosctl.model.client_roles import CONNECTOR, OTHER, ClientRole, ConnectCluster, ConnectorConfig, WorkerConfig
+from eosctl.model.client_roles import (
+    CONNECTOR,
+    OTHER,
+    ClientRole,
+    ConnectCluster,
+    ConnectorConfig,
+    StreamsApplication,
+    WorkerConfig,
+)
 from eosctl.model.connectors import ConnectorState
 from eosctl.model.names import Side, did_you_mean
 from eosctl.model.offsets import SourceSupport
@@ -424,24 +432,33 @@ def certificate_subject(clusters: Iterable[ConnectCluster]) -> SubjectOf:
 NOT_READ: Final = frozenset({Cause.NOT_ASKED, Cause.NOT_SAVED})
 
 
+class GivenBrokers(NamedTuple):
+    """The brokers' version and ssl.principal.mapping.rules (None: as they report), and further super users."""
+
+    version: str | None = None
+    mapping_rules: str | None = None
+    super_users: tuple[str, ...] = ()
+
+
 class AclOptions(Struct, frozen=True):
-    """The options. phase, broker_version and mapping_rules None: as the workers and brokers report."""
+    """The options. phase None: as the workers report. merge_with is a file of KafkaUsers, and the cluster of new ones.
+
+    streams is an application to plan for instead of Connect clusters.
+    """
 
     inputs: AclInputs
     phase: SourceSupport | None = None
     principals: tuple[str, ...] = ()
     pattern_type: PatternType = PatternType.LITERAL
     headroom: int = 0
-    broker_version: str | None = None
-    mapping_rules: str | None = None
-    super_users: tuple[str, ...] = ()
+    brokers: GivenBrokers = GivenBrokers()
     check: bool = False
     prune: bool = False
     explain: bool = False
     emit: bool = False
     plan_file: Path | None = None
-    merge_with: Path | None = None
-    strimzi_cluster: str = "my-cluster"
+    merge_with: tuple[Path, str] | None = None
+    streams: StreamsApplication | None = None
 
 
 def plan_cluster_acls(session: Session, options: AclOptions) -> AclReport:
@@ -450,6 +467,8 @@ def plan_cluster_acls(session: Session, options: AclOptions) -> AclReport:
     Raises UsageError for flags that contradict each other, ConfigError where there are no ACLs to check or change.
     """
     _check_flags(options)
+    if options.streams is not None:
+        return _plan_streams_acls(session, options.streams, options)
     reader, as_of = session.reader, session.reader.now()
     require_workers_group(reader)
     clusters = _in_force(session, options, read_connect_clusters(session, options.inputs))
@@ -468,16 +487,51 @@ def plan_cluster_acls(session: Session, options: AclOptions) -> AclReport:
         acls.topics,
         place,
         _broker_version(options, acls),
-        options.mapping_rules or acls.mapping_rules,
+        options.brokers.mapping_rules or acls.mapping_rules,
     )
+    report = _compared(request, options, acls, as_of)
+    _name_other_clusters(session, options, report.difference, place)
+    report = replace(report, coverage=reader.coverage)
+    if options.plan_file is not None:
+        _keep(session, report, acls, options.plan_file, prune=options.prune)
+    return _explained(report, request) if options.explain else report
+
+
+def _plan_streams_acls(session: Session, application: StreamsApplication, options: AclOptions) -> AclReport:
+    """The same for a Streams application. Raises UsageError without its principal."""
+    inputs = options.inputs
+    if inputs.worker_configs or inputs.connector_configs or inputs.connectors or inputs.topics or options.phase:
+        raise UsageError(
+            "--streams plans for an application, and other options for a Connect cluster",
+            hint="plan for each in a command of its own",
+        )
+    if options.prune:
+        raise UsageError("--streams cannot tell which ACLs are not needed", hint="leave out --prune")
+    principals = named_principals(options.principals)
+    if principals.keys() != {(ClientRole.STREAMS, None)}:
+        raise UsageError("the application's principal is not named", hint="give --principal streams=User:NAME only")
+    reader, as_of = session.reader, session.reader.now()
+    with nullcontext() if options.check else reader.optional_reads():
+        acls = reader.acls(frozenset())
+    _require_acls(options, acls)
+    here = frozenset(acls.addresses or session.client_properties.bootstrap_servers)
+    request = AclRequest((), principals=principals, here=here, streams=application)
+    report = replace(_compared(request, options, acls, as_of), streams=application, coverage=reader.coverage)
+    if options.plan_file is not None:
+        _keep(session, report, acls, options.plan_file, prune=options.prune)
+    return replace(report, phases={}) if options.explain else report
+
+
+def _compared(request: AclRequest, options: AclOptions, acls: ClusterAcls, as_of: int) -> AclReport:
+    """The plan against the cluster's ACLs."""
+    assert request.here is not None
     plan = plan_acls(request, certificate_subject(request.clusters))
     difference = _compare(request, options, plan, acls)
-    _name_other_clusters(session, options, difference, place)
-    report = AclReport(
-        group_ids=tuple(each.group_id for each in clusters),
+    return AclReport(
+        group_ids=tuple(each.group_id for each in request.clusters),
         as_of=as_of,
         cluster_id=acls.cluster_id,
-        cluster=place,
+        cluster=request.here,
         plan=plan,
         difference=difference,
         planned_for=planned_phases(request),
@@ -485,13 +539,9 @@ def plan_cluster_acls(session: Session, options: AclOptions) -> AclReport:
         unchecked=tuple(find_unchecked(difference)) if options.check else (),
         is_for_tools=options.emit,
         kinds=kinds_looked_for(check=options.check),
-        config_files=files_of(options.inputs, clusters),
-        merged=_merged(plan, place, options),
-        coverage=reader.coverage,
+        config_files=files_of(options.inputs, request.clusters),
+        merged=_merged(plan, request.here, options),
     )
-    if options.plan_file is not None:
-        _keep(session, report, acls, options.plan_file, prune=options.prune)
-    return _explained(report, request) if options.explain else report
 
 
 def _in_force(
@@ -516,20 +566,21 @@ def _in_force(
 
 def _merged(plan: AclPlan, place: frozenset[str], options: AclOptions) -> str | None:
     """The KafkaUsers of --merge-with with the ACLs of the plan; None without the option."""
-    if (file := options.merge_with) is None:
+    if options.merge_with is None:
         return None
+    file, cluster = options.merge_with
     wanted: dict[str, list[AclBinding]] = {}
     for each in plan.bindings:
         if same_cluster(each.cluster, place) and not no_kafka_user(each.binding.principal):
             wanted.setdefault(each.binding.principal, []).append(each.binding)
-    return merge_kafka_users(read_text(file, KAFKA_USERS), str(file), wanted, options.strimzi_cluster)
+    return merge_kafka_users(read_text(file, KAFKA_USERS), str(file), wanted, cluster)
 
 
 def _compare(request: AclRequest, options: AclOptions, plan: AclPlan, acls: ClusterAcls) -> AclDifference:
     assert request.here is not None
-    difference = compare_acls(request, plan, acls.bindings, request.here, options.super_users)
+    difference = compare_acls(request, plan, acls.bindings, request.here, options.brokers.super_users)
     if difference.missing:
-        hidden = acls.hidden - ({SUPER_USERS} if options.super_users else set())
+        hidden = acls.hidden - ({SUPER_USERS} if options.brokers.super_users else set())
         difference = replace(difference, findings=(*difference.findings, *find_hidden(hidden)))
     return difference if options.prune else replace(difference, extra=())
 
@@ -613,9 +664,9 @@ def _require_acls(options: AclOptions, acls: ClusterAcls) -> None:
 
 
 def _broker_version(options: AclOptions, acls: ClusterAcls) -> KafkaVersion:
-    if options.broker_version is None:
+    if options.brokers.version is None:
         return acls.broker_version
     try:
-        return KafkaVersion.parse(options.broker_version)
+        return KafkaVersion.parse(options.brokers.version)
     except ValueError as error:
         raise UsageError(f"--broker-version {error}") from error

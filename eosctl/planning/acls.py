@@ -48,7 +48,7 @@ from eosctl.model.acls import (
 )
 from eosctl.model.acls import group as group_pattern
 from eosctl.model.client_properties import REFERENCE, split_list
-from eosctl.model.client_roles import ClientConfig, ClientRole, ConnectCluster, ConnectorConfig
+from eosctl.model.client_roles import ClientConfig, ClientRole, ConnectCluster, ConnectorConfig, StreamsApplication
 from eosctl.model.groups import CONSUMER_OFFSETS
 from eosctl.model.names import is_topic_name, leader_transactional_id
 from eosctl.model.report import Finding
@@ -313,6 +313,86 @@ def _is_off(connector: ConnectorConfig, key: str) -> bool:
     return connector.get(key, "true").strip().lower() == "false"
 
 
+# What a Kafka Streams application with exactly_once_v2 needs (KIP-447).
+#
+# 1. Its group is its application.id. Its threads are members, and commit their offsets in transactions.
+# 2. A thread's transactional ID is `<application.id>-<UUID of the process>-<number of the thread>`. The UUID is new
+#    with each state directory, so the IDs are granted by their prefix.
+# 3. Its repartition and changelog topics begin with `<application.id>-`, too. It creates them, writes and reads them,
+#    and deletes the records of repartition topics that it has processed. Its topology is not known, so all of it is
+#    granted.
+# 4. Its clients write in transactions only: no ACL on the cluster is needed.
+
+
+def plan_streams(application: StreamsApplication, client: Client) -> Iterator[Need]:
+    """The needs of the application's clients, which have one principal."""
+    name = application.application_id
+    own = ResourcePattern(ResourceType.TRANSACTIONAL_ID, f"{name}-", PatternType.PREFIXED)
+    yield client.needs(
+        Operation.READ,
+        group_pattern(name),
+        "the threads join the application's group, and commit its offsets",
+        source="StreamThread.pollPhase; KafkaApis.handleJoinGroupRequest, handleTxnOffsetCommitRequest",
+        symptom=f"the application ends: GroupAuthorizationException: Not authorized to access group: {name}",
+    )
+    yield client.needs(
+        Operation.WRITE,
+        own,
+        "each thread writes in transactions under an ID of its own",
+        source="StreamsProducer.initTransaction (KIP-447)",
+        symptom="the application ends: TransactionalIdAuthorizationException",
+    )
+    for each in application.reads:
+        yield client.needs(
+            Operation.READ,
+            topic(each),
+            "the application reads this topic",
+            source="StreamThread.pollRequests; KafkaApis.handleFetchRequest",
+            symptom=f"the application ends: TopicAuthorizationException: Not authorized to access topics: [{each}]",
+        )
+    for each in application.writes:
+        yield client.needs(
+            Operation.WRITE,
+            topic(each),
+            "the application writes its results there",
+            source="StreamsProducer.send; KafkaApis.handleProduceRequest",
+            symptom=f"the application ends: TopicAuthorizationException: Not authorized to access topics: [{each}]",
+        )
+    yield from _internal_topics(ResourcePattern(ResourceType.TOPIC, f"{name}-", PatternType.PREFIXED), client)
+
+
+def _internal_topics(own: ResourcePattern, client: Client) -> Iterator[Need]:
+    yield client.needs(
+        Operation.CREATE,
+        own,
+        "the application creates its repartition and changelog topics",
+        source="InternalTopicManager.makeReady",
+        symptom="the application ends: Could not create topic",
+    )
+    yield client.needs(
+        Operation.READ,
+        own,
+        "repartition topics are processed, and changelog topics are restored",
+        source="StoreChangelogReader.restore; KafkaApis.handleFetchRequest",
+        symptom="the application ends: TopicAuthorizationException",
+    )
+    yield client.needs(
+        Operation.WRITE,
+        own,
+        "records are repartitioned, and state stores log their changes",
+        source="RecordCollectorImpl.send; KafkaApis.handleProduceRequest",
+        symptom="the application ends: TopicAuthorizationException",
+    )
+    yield client.needs(
+        Operation.DELETE,
+        own,
+        "processed records of repartition topics, which have no retention, are deleted",
+        source="TaskManager.maybePurgeCommittedRecords; KafkaApis.handleDeleteRecordsRequest",
+        symptom="'Previous delete-records request has failed' in the log; repartition topics grow without end",
+        loss="repartition topics grow without end",
+    )
+
+
 # The ACLs of eosctl's own principal: to read, and if planned, to fence, to move offsets and to change ACLs.
 
 
@@ -475,6 +555,9 @@ def plan_acls(request: AclRequest, subject_of: SubjectOf) -> AclPlan:
     """The bindings that the clusters of `request` need; raises ConfigError where a principal is not known."""
     book = PrincipalResolver(request, subject_of)
     needs = [need for cluster in request.clusters for need in _needs_of(request, book, cluster)]
+    if request.streams is not None:
+        client = book.client(ClientConfig(ClientRole.STREAMS, None, {}))
+        needs += plan_streams(request.streams, replace(client, cluster=request.here or frozenset()))
     book.require()
     named = [each for each in needs if not _is_reference(each) and _is_possible(each)]
     findings = (*find_in_acls(request), *_references(each for each in needs if _is_reference(each)))

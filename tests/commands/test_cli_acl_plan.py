@@ -164,7 +164,7 @@ def test_the_first_role_with_a_principal_behind_it_is_named(text, role, connecto
 
 
 def test_connector_stands_for_all_clients_of_connectors_but_those_that_are_named():
-    clients = set(ClientRole) - {ClientRole.WORKER, ClientRole.EOSCTL}
+    clients = set(ClientRole) - {ClientRole.WORKER, ClientRole.STREAMS, ClientRole.EOSCTL}
     found = principals_by_role(["producer=User:p", "connector=User:c", "worker=User:w"], [])
     assert found == {(role, None): "User:c" for role in clients} | {
         (ClientRole.PRODUCER, None): "User:p",
@@ -360,3 +360,36 @@ def test_no_secret_leaves_the_files(eosctl, files):
     for more in ([], ["--explain"], ["-o", "json"], ["--emit", "kafka-acls"], ["-v"]):
         ran = eosctl("acl-plan", *files(), *more)
         assert 'password="x"' not in ran.stdout + ran.stderr
+
+
+STREAMS = ("--streams", "pay", "--reads", "orders", "--writes", "payments", "--principal", "streams=User:pay")
+
+
+def test_the_acls_of_a_streams_application_are_of_its_group_its_prefix_and_its_topics(eosctl):
+    ran = eosctl("acl-plan", *STREAMS, "-o", "json")
+    rows = json.loads(ran.stdout)["data"]["bindings"]
+    assert {(row["operation"], row["resource_type"], row["resource_name"], row["pattern_type"]) for row in rows} == {
+        ("Read", "Group", "pay", "literal"),
+        ("Write", "TransactionalId", "pay-", "prefixed"),
+        ("Read", "Topic", "orders", "literal"),
+        ("Write", "Topic", "payments", "literal"),
+        *((operation, "Topic", "pay-", "prefixed") for operation in ("Create", "Read", "Write", "Delete")),
+    }
+    assert [row["operation"] for row in rows if row["optional"]] == ["Delete"]
+    assert {row["principal"] for row in rows} == {"User:pay"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (STREAMS[:-2], "the application's principal is not named"),
+        (STREAMS[:2], "--streams needs an application.id and its topics"),
+        (STREAMS[2:4], "--reads and --writes are for --streams"),
+        ((*STREAMS, "--prune"), "--streams cannot tell which ACLs are not needed"),
+        ((*STREAMS, "--phase", "enabled"), "--streams plans for an application"),
+        ((*STREAMS, "--check"), "--check needs the cluster's ACLs"),
+    ],
+)
+def test_a_plan_for_a_streams_application_is_for_nothing_else(eosctl, arguments, said):
+    ran = eosctl("acl-plan", *arguments)
+    assert (ran.exit_code, said in ran.stderr) == (2, True), ran.stderr

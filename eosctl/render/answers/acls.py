@@ -450,7 +450,9 @@ def view_acl_plan(report: AclReport) -> Document:
 
 
 def planned_for(report: AclReport) -> str:
-    """The phase of the plan, and its origin."""
+    """The phase of the plan, and its origin; of an application its name."""
+    if report.streams is not None:
+        return f"Planned for Kafka Streams application {report.streams.application_id} with exactly_once_v2."
     several = len(set(report.group_ids)) > 1
     known = " and ".join(
         f"{each.phase} (from {each.known_by})" + (f" in group {each.group_id}" if several else "")
