@@ -24,8 +24,9 @@ from eosctl.model.client_roles import ConnectorConfig
 from eosctl.model.events import TransactionPart, TransactionRole
 
 KEEPING: Final = frozenset(
-    {"InsertField", "InsertHeader", "DropHeaders", "HeaderFrom", "SetSchemaMetadata", "TimezoneConverter"}
-)
+    {"Cast", "MaskField", "InsertField", "InsertHeader", "DropHeaders", "HeaderFrom", "SetSchemaMetadata",
+     "TimestampConverter", "TimezoneConverter"}
+)  # fmt: skip
 """Transformations of Kafka's and Debezium's that leave each record in its topic, and its `transaction` in it."""
 
 
