@@ -45,8 +45,8 @@ def main() -> int:
     if arguments.watch is not None:
         _watch(*arguments.watch)
         return 0
-    with Sandbox(SandboxSpec(workers=1, group_id=GROUP), narrate=print) as sandbox, _workers() as urls:
-        _fill(sandbox, arguments.ids)
+    with Sandbox(SandboxSpec(workers=1, group_id=GROUP), narrate=print) as sandbox, workers() as urls:
+        fill(sandbox, arguments.ids)
         lines: list[Line] = []
         versions, ended = {"kafka": sandbox.kafka_version}, "as planned"
         try:
@@ -107,7 +107,7 @@ def _resident_mib() -> float:
 
 
 @contextmanager
-def _workers() -> Iterator[list[str]]:
+def workers() -> Iterator[list[str]]:
     """REST addresses of two fake workers with all connectors, in a process of their own."""
     urls: Queue[list[str]] = Queue()
     stop: Queue[None] = Queue()
@@ -145,7 +145,7 @@ def _name(number: int) -> str:
     return f"orders-{number}"
 
 
-def _fill(sandbox: Sandbox, ids: int) -> None:
+def fill(sandbox: Sandbox, ids: int) -> None:
     """The topics of a Connect cluster with 200 connectors, and the IDs: those of its tasks first."""
     from benchmarks.transactions import make_ids
     from tests.integration.producers import create_topic

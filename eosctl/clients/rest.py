@@ -178,7 +178,7 @@ class RestClient:
 
     @property
     def _is_identified(self) -> bool:
-        """True if the worker named its cluster, on these connections where another client left them."""
+        """True if the worker named its cluster: to this client, or on the very connection that another one left."""
         if self._identified is None or not self._is_left or self._transport is None:
             return self._identified is not None
         return self._identified == self._transport.opened
@@ -190,6 +190,7 @@ class RestClient:
         if root.status < 300 and isinstance(found, str):
             self._address.require_cluster(found)
         self._identified = 0 if self._transport is None else self._transport.opened
+        self._is_left = False  # from here on the connections are its own
 
     def _exchange(self, method: str, path: str, body: Mapping[str, object] | None, deadline: float) -> RestResponse:
         import httpx

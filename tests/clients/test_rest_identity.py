@@ -304,6 +304,16 @@ def test_behind_a_connection_that_had_to_be_opened_again_the_cluster_is_asked_fo
                 ask(url, "/connectors")
 
 
+def test_a_worker_that_ends_every_connection_is_asked_for_its_cluster_once_a_client():
+    seen = []
+    with worker(seen=seen) as address, kept(address) as url:
+        for _ in range(2):
+            with RestClient(url, 5) as client:
+                for path in ("/connectors", "/connector-plugins"):
+                    client.get(path)
+    assert [path for _, path in seen].count("/") == 2
+
+
 def test_a_connection_that_was_left_longer_ago_is_closed_and_not_used(monkeypatch):
     seen = []
     monkeypatch.setattr(rest, "MOST_IDLE_S", -1.0)
