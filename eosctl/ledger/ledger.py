@@ -356,8 +356,8 @@ def ledger_store(url: str, lookup: Lookup, *, timeout_s: float = 10.0) -> Ledger
         return SqliteStore(_sqlite_path(rest))
     if scheme in {"postgresql", "postgres"} and colon:
         return postgresql_store(f"postgresql://{rest}", lookup, timeout_s)
-    named = scheme if colon and scheme.isalnum() and len(scheme) <= LONGEST_SCHEME else "this"
-    raise UsageError(f"{named}: no kind of store", hint=f"a store is {FORMS}")
+    named = f" {scheme}://" if colon and scheme.isalnum() and len(scheme) <= LONGEST_SCHEME else ""
+    raise UsageError(f"no ledger has a URL of this form{':' if named else ''}{named}", hint=f"a store is {FORMS}")
 
 
 def _sqlite_path(rest: str) -> Path:

@@ -225,7 +225,7 @@ class NoLiveOwner(Struct, frozen=True):
     besides: str | None = None
 
     def describe(self) -> str:
-        group = "" if self.besides is None else f" of another Connect cluster than {self.besides}"
+        group = "" if self.besides is None else f" of a Connect cluster other than {self.besides}"
         return f"no task{group} has {first_few(self.transactional_ids)}{self.side.suffix}"
 
     def violation(self, facts: PlanFacts) -> str | None:
@@ -242,7 +242,7 @@ class TopicIsCompact(Struct, frozen=True):
 
     def describe(self) -> str:
         partitions = pluralize(self.partitions, "partition")
-        return f"topic {self.topic}{self.side.suffix} is compact, with {partitions}, and the same topic still"
+        return f"topic {self.topic}{self.side.suffix} is compact, with {partitions}, and is still the same topic"
 
     def violation(self, facts: PlanFacts) -> str | None:
         topic, now = self.topic, facts.topics[self.side, self.topic]

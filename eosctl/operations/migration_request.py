@@ -11,6 +11,7 @@ from eosctl.errors import ConfigError, UsageError
 from eosctl.files import FileKind, read_text
 from eosctl.model.connectors import OFFSETS_TOPIC
 from eosctl.model.migration import MergeRule, MigrationRequest, Move
+from eosctl.model.names import is_topic_name
 from eosctl.operations.two_clusters import TargetOptions
 
 Configs = Mapping[str, Mapping[str, object]]
@@ -81,13 +82,18 @@ def _check_chains(options: MigrationOptions, names: Mapping[str, str]) -> None:
 def _check_flags(options: MigrationOptions) -> None:
     if options.to_topic is not None and options.to_worker_topic:
         raise UsageError("--to-topic and --to-worker-topic contradict each other")
+    if options.to_topic is not None and not is_topic_name(options.to_topic):
+        raise UsageError(
+            f"--to-topic {options.to_topic!r} cannot be the name of a topic",
+            hint="use letters, digits, `.`, `_` and `-`, at most 249",
+        )
     if options.rename_map is None and not options.connectors:
         raise UsageError("no connector was named", hint="give --connector NAME or --rename-map FILE")
     wanted = (options.to_topic, options.to_worker_topic, options.rename_to, options.rename_map, options.goes_elsewhere)
     if not any(wanted):
         raise UsageError(
             "no target given",
-            hint="--to-topic, --to-worker-topic, --rename-to, --rename-map, --to-group-id or --to-bootstrap-server",
+            hint="give --to-topic, --to-worker-topic, --rename-to, --rename-map, --to-group-id, --to-bootstrap-server",
         )
     if options.resume and not options.set_config:
         raise UsageError(

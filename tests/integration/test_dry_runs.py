@@ -44,7 +44,7 @@ def test_preconditions_that_hold_and_those_that_an_earlier_step_brings_about(
     for ran in (tried("apply", plan, "-o", "json"), ground.migrate("stopped", "--dry-run", "-o", "json")):
         assert ran.exit_code == 0, ran.stderr
         found = now(ran)
-        compact = f"topic {ground.target} (target) is compact, with 3 partitions, and the same topic still"
+        compact = f"topic {ground.target} (target) is compact, with 3 partitions, and is still the same topic"
         assert found.pop(compact) == ("later", "step 1 brings it about")
         later = [each for each in found.values() if each[0] == "later"]
         assert {each[0] for each in found.values()} == {"ok", "later"}

@@ -83,6 +83,7 @@ def test_a_dry_run_writes_nothing_and_does_not_ask(ground: Ground):
     ("flags", "told"),
     [
         (("--to-worker-topic",), "contradict each other"),
+        (("--to-topic", "two words"), "cannot be the name of a topic"),
         (("--resume",), "--resume without --set-config"),
         (("--to-connect-url", "http://x:1"), "is for a move to another Connect cluster"),
         (("--connector", "running", "--rename-to", "x"), "--rename-to is for one connector"),

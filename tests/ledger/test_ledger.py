@@ -413,9 +413,9 @@ SECRET = "hunter%22"
 @pytest.mark.parametrize(
     ("url", "message"),
     [
-        ("ledger.db", "this: no kind of store"),
-        ("mysql://host/db", "mysql: no kind of store"),
-        ("sqlite:ledger.db", "this: no kind of store"),
+        ("ledger.db", "no ledger has a URL of this form"),
+        ("mysql://host/db", "no ledger has a URL of this form: mysql://"),
+        ("sqlite:ledger.db", "no ledger has a URL of this form"),
         ("sqlite://ledger.db", "sqlite://ledger.db names no file"),
         ("sqlite:///", "sqlite:/// names no file"),
         ("sqlite:///:memory:", "sqlite:///:memory: names no file"),

@@ -30,6 +30,7 @@ from eosctl.model.profile import Profile
 from eosctl.model.report import exit_code
 from eosctl.operations.connector_operator import connector_operator
 from eosctl.operations.migration import known_or_former_configs
+from eosctl.operations.migration_request import MigrationOptions, migration_request
 from eosctl.operations.plan_files import PlanFile, PlanPlaces, keep_plan, read_plan, unfinished_plan
 from eosctl.operations.plan_flow import plan_and_apply, run_plan, undo_file
 from eosctl.operations.session import Session
@@ -396,3 +397,10 @@ def test_resources_that_nothing_would_carry_out_are_not_emitted(connector: Path,
     assert str(refused.value.hint).startswith("omit --emit strimzi")
     with pytest.raises(UsageError, match="--to-kafka-connect is for --emit strimzi"):
         connector_operator([connector], is_strimzis=False, to_cluster="other")
+
+
+@pytest.mark.parametrize("name", ["two words", "..", "o" * 250, ""])
+def test_a_move_to_a_name_that_no_topic_can_have_is_refused_before_its_plan(name: str) -> None:
+    """The broker would refuse it only after the producers are fenced."""
+    with pytest.raises(UsageError, match="cannot be the name of a topic"):
+        migration_request(MigrationOptions(("orders",), to_topic=name), "connect-cluster", {})

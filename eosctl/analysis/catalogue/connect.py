@@ -10,7 +10,7 @@ SILENT: Final = FindingKind(
     title="worker does not answer",
     severity=Severity.ERROR,
     cause="Only the worker itself can report its settings.",
-    fix="start the worker or correct its address (--connect-url); if it was removed for ever, give --connect-url "
+    fix="start the worker or correct its address (--connect-url); if it was removed permanently, give --connect-url "
     "without it (the group drops it after session.timeout.ms, 10 s by default)",
     source="RootResource.serverInfo",
 )

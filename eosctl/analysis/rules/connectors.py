@@ -695,9 +695,9 @@ def _finding(
 
 def _too_short(tasks: Iterable[TaskCommits]) -> str:
     words = [f"{each.connector} task {each.task} ({_left(each.history)})" for each in tasks]
-    needed = f"a history takes {ENOUGH} intervals and a day"
+    needed = f"EOS160 needs {ENOUGH} intervals and a day"
     whose = pluralize(len(words), "RUNNING task commits", "RUNNING tasks commit")
-    return f"{whose} nothing now and too little is known of before: {first_few(words)}; {needed}"
+    return f"{whose} nothing now, and the history is too short to judge: {first_few(words)}. {needed}"
 
 
 def _left(history: CommitHistory | None) -> str:

@@ -111,7 +111,8 @@ def _contradiction(evidence: Evidence) -> Iterator[Finding | Skipped]:
             message = f"{name} has {SOURCE_SUPPORT}=enabled, but {', '.join(sorted(urls))} answers that it is not"
             yield kinds.CONTRADICTION.finding(name, message, {"declared": declared.value, "not_enabled": sorted(urls)})
         else:
-            message = f"{name} has {declared}, but {', '.join(sorted(urls))} answers that exactly-once is enabled"
+            answering = f"{', '.join(sorted(urls))} answers that exactly-once is enabled"
+            message = f"{name} has {SOURCE_SUPPORT}={declared}, but {answering}"
             yield kinds.CONTRADICTION.finding(name, message, {"declared": str(declared), "enabled": sorted(urls)})
 
 

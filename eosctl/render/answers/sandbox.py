@@ -95,7 +95,7 @@ POSTGRESQL: Final = Fields(columns(EnvironmentData, "postgresql_url"))
 
 def view_started(started: StartedSandbox) -> Document:
     """The answer of `sandbox up`: the addresses, without passwords."""
-    state = "up already, as it was started before" if started.already_up else "up"
+    state = "already up" if started.already_up else "up"
     shown = {
         **_without_passwords(started.state),
         "already_up": started.already_up,
