@@ -103,7 +103,7 @@ CONDITIONS = [
     ("EOS012", but(workers={A: worker(A), B: worker(B, enabled=False)}), "workers", f"enabled on {A} and not on {B}"),
     ("EOS013", but(workers={A: worker(A, enabled=False)}), "workers", "no worker has exactly-once enabled"),
     ("EOS014", but(workers={A: worker(A, enabled=False), B: worker(B)}), A, "answers that it is not"),
-    ("EOS014", but(worker_files={A: FILE | {"exactly.once.source.support": "preparing"}}), A, "exactly.once.source.support=preparing"),
+    ("EOS014", but(worker_files={A: FILE | {"exactly.once.source.support": "preparing"}}), A, "support=preparing"),
     ("EOS015", but(worker_files={A: {"exactly.once.source.support": "on"}}), A, "'on'"),
     ("EOS016", but(worker_files={A: {"exactly.once.source.enabled": "true"}}), A, "no effect"),
     ("EOS016", but(inspection=inspection(Log().healthy("x", 1).put("tasks-count-x", {"tasks": 1}))), "connect-configs",
