@@ -139,7 +139,8 @@ class _Scan:
         self._scan = RangeScan(offsets, topic.role, _gap_kind(topic), decode_json, _tracked(plan))
         self._config: list[ConfigEvent] | None = [] if topic.role is TopicRole.CONFIG and offsets.settled else None
         grammar = BY_NAME.get(topic.grammar or "")
-        self._events = None if grammar is None else EventScan(grammar, Readers(read_keys, decode_json))
+        readers = Readers(read_keys, decode_json)
+        self._events = None if grammar is None else EventScan(grammar, readers, topic.connectors)
         self._words = () if grammar is None else grammar.words
         self._digester = RangeDigester(offsets) if plan.digested else None
 

@@ -129,8 +129,12 @@ class TransactionPart(NamedTuple):
 
 
 class TransactionItem(NamedTuple):
-    """Parts of one role and transaction, numbered from first to last without a gap, and where they lie."""
+    """Parts of one role and transaction, numbered from first to last without a gap, and where they lie.
 
+    connectors are those that write to the topic: two databases may have transactions of one name.
+    """
+
+    connectors: tuple[str, ...]
     role: TransactionRole
     transaction: str
     first: int

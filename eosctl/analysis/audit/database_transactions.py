@@ -1,7 +1,7 @@
 """The fold over records that name a transaction of the database, and which of these transactions are not whole.
 
 1. The end of a transaction says how many records it has. They are numbered from 1 on, and lie in any partition of any
-   topic of the connector.
+   topic of the connector, none of which another connector writes to.
 2. A connector that begins again within a transaction writes its begin again, and may number the rest from 1 again. So
    the numbers up to the total must be there, and each before the last begin from 1 on without a gap.
 3. Records of a tail may still be aborted: they may make a transaction whole, and are no proof that it is.
@@ -30,7 +30,8 @@ Items = Mapping[TopicPartition, Sequence[TransactionItem]]
 class DatabaseTransactionScan:
     """Give it the parts of a range in offset order; `items` has them, with runs of records as one."""
 
-    def __init__(self) -> None:
+    def __init__(self, connectors: tuple[str, ...]) -> None:
+        self._connectors = connectors
         self.items: list[TransactionItem] = []
 
     def add(self, part: TransactionPart, record: RecordWithHeaders, header: Header) -> None:
@@ -38,14 +39,14 @@ class DatabaseTransactionScan:
         if (
             last is not None
             and part.role is TransactionRole.COUNTED
-            and last[:2] == part[:2]
+            and (last.role, last.transaction) == part[:2]
             and part.number == last.last + 1
             and header.producer_id == last.producer_id
         ):
             self.items[-1] = last._replace(last=part.number, last_offset=record.offset)
             return
         place = (record.offset, record.offset, record.timestamp, header.producer_id, header.producer_epoch)
-        self.items.append(TransactionItem(part.role, part.transaction, part.number, part.number, *place))
+        self.items.append(TransactionItem(self._connectors, *part, part.number, *place))
 
 
 class _Placed(NamedTuple):
@@ -82,11 +83,11 @@ def judge_transactions(settled: Items, tails: Items, whole: int) -> TransactionC
     return TransactionConclusion(TransactionCounts(whole, tuple(half[:KEPT_OPEN])), _left(kept))
 
 
-def _by_transaction(places: Items) -> dict[str, list[_Placed]]:
-    found: dict[str, list[_Placed]] = {}
+def _by_transaction(places: Items) -> dict[tuple[object, str], list[_Placed]]:
+    found: dict[tuple[object, str], list[_Placed]] = {}
     for place, items in places.items():
         for item in items:
-            found.setdefault(item.transaction, []).append(_Placed(item, place))
+            found.setdefault((item.connectors, item.transaction), []).append(_Placed(item, place))
     return found
 
 

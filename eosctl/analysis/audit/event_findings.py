@@ -168,24 +168,38 @@ class _Judgement:
 
     def half_transactions(self, topic: AuditedTopic) -> list[HalfTransaction]:
         """Database transactions that have their end in this topic, and not all of their records in the connector's."""
-        counts = self._evidence.database_transactions
-        mine = [each for each in counts.half if each.topic == topic.name]
-        return (
-            []
-            if not mine or self.uncounted(topic)
-            else [each for each in mine if each.begun > self._counted_from(topic)]
+        mine = [each for each in self._evidence.database_transactions.half if each.topic == topic.name]
+        return [] if not mine or self.uncounted(topic) else [each for each in mine if self._is_counted(each)]
+
+    def _is_counted(self, half: HalfTransaction) -> bool:
+        """Whether no topic lost records of its time: by retention or compaction, or as it was created again later."""
+        beside = self._topics_beside(self._evidence.topics[half.topic])
+        return all(
+            half.begun > self.whole_since(each) and half.end.timestamp >= (self._first_time(each) or 0)
+            for each in beside
         )
+
+    def _first_time(self, topic: AuditedTopic) -> int | None:
+        """The time of the topic's first record in ms since the epoch; None: it has none."""
+        states = [state for log in self._evidence.logs if log.topic == topic.name for state in (log.settled, log.tail)]
+        return min((each.first_batch for each in states if each and each.first_batch is not None), default=None)
 
     def uncounted(self, topic: AuditedTopic) -> str | None:
         """Why the records of no database transaction are counted; None if they are."""
+        plan = self._evidence.plan
         if not self._evidence.database_transactions.whole:
             return "no record names its transaction"
-        if any(name in self._evidence.plan.left_out for name in topic.connectors):
+        unread = {name for each in plan.unread for name in plan.users.get(each, topic.connectors)}
+        if not {*topic.connectors}.isdisjoint({*plan.left_out, *unread}):
             return "not all topics of the connector are audited"
-        return next((reason for each in self._topics_beside(topic) if (reason := self.unjudged(each))), None)
-
-    def _counted_from(self, topic: AuditedTopic) -> int:
-        return max(self.whole_since(each) for each in self._topics_beside(topic))
+        for each in self._topics_beside(topic):
+            if len(each.connectors) != 1 or each.grammar != topic.grammar:
+                return f"others may write to topic {each.name}"
+            if self._first_time(each) is None:
+                return f"topic {each.name} has no records, and may have been created again"
+            if (reason := self.unjudged(each)) is not None:
+                return reason
+        return None
 
     def _topics_beside(self, topic: AuditedTopic) -> list[AuditedTopic]:
         """All topics of the connectors that write to this one."""

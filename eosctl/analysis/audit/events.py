@@ -52,11 +52,11 @@ class _Writer:
 class EventScan:
     """Give it every batch of committed records in offset order, then ask for `items` and `writers`."""
 
-    def __init__(self, grammar: Grammar, readers: Readers) -> None:
+    def __init__(self, grammar: Grammar, readers: Readers, connectors: tuple[str, ...]) -> None:
         self._grammar, self._readers = grammar, readers
         self._writers: dict[int, _Writer] = {}
         self.items: list[EventItem] = []
-        self.transactions = DatabaseTransactionScan()
+        self.transactions = DatabaseTransactionScan(connectors)
 
     def needs_records(self, header: Header) -> bool:
         """True if the records of the batch are needed although they hold none of the grammar's words."""

@@ -5,6 +5,7 @@ from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from eosctl.analysis.grammars import grammar_of
 from eosctl.model.audit import AuditReport, AuditVerdict
@@ -25,9 +26,10 @@ DEBEZIUM = {
 class Shop:
     """One task that writes database transactions as Debezium PostgreSQL does, ends among them, to three partitions."""
 
-    def __init__(self, *, schemas: bool = False, batch: int = 2) -> None:
-        self.brokers = Brokers()
-        self.connector = ConnectCluster(self.brokers).connector(NAME, 1, grammar="debezium-transactions")
+    def __init__(self, *, schemas: bool = False, batch: int = 2, cluster: ConnectCluster | None = None) -> None:
+        self.cluster = cluster or ConnectCluster(Brokers())
+        self.brokers, self.name = self.cluster.brokers, NAME if cluster is None else f"other-{NAME}"
+        self.connector = self.cluster.connector(self.name, 1, grammar="debezium-transactions")
         self.schemas, self.batch, self.lsn = schemas, batch, 1000
         self.lost: list[str] = []
         self._pending = 0
@@ -59,7 +61,7 @@ class Shop:
         found = {"schema": {"type": "struct"}, "payload": value} if self.schemas else value
         raw = json.dumps(found, separators=(",", ":")).encode()
         task = self.connector.tasks[0]
-        task.send(TopicPartition(NAME, self.lsn // 8 % PARTITIONS), [(name.encode(), raw, ())])
+        task.send(TopicPartition(self.name, self.lsn // 8 % PARTITIONS), [(name.encode(), raw, ())])
         self._pending += 1
         if self._pending >= self.batch:
             self._commit()
@@ -127,6 +129,30 @@ def test_a_connector_whose_records_name_no_transaction_is_not_judged():
     [judged] = report.connectors
     assert judged.verdict is AuditVerdict.HELD
     assert any("no record names its transaction" in each for each in judged.not_covered), judged.not_covered
+
+
+def test_transactions_of_two_databases_with_one_name_are_two():
+    shop = Shop()
+    shop.write(1, 3, {2}, None)
+    shop.write(2, 3, set(), None)
+    Shop(cluster=shop.cluster).write(1, 3, set(), None)
+    report = audit(shop.brokers, shop.brokers.seen())
+    assert [(each["topic"], each["missing"]) for each in half(report)] == [(NAME, ["2"])]
+
+
+def test_nothing_is_judged_before_the_first_record_of_a_topic_that_was_created_again():
+    shop = Shop()
+    shop.write(1, 3, {2}, None)
+    shop.write(2, 3, set(), None)
+    topic = replace(shop.brokers.topics[NAME], name="again")
+    shop.brokers.create(topic, 1)
+    [judged] = (report := audit(shop.brokers, shop.brokers.seen())).connectors
+    assert not half(report)
+    assert any("again has no records" in each for each in judged.not_covered), judged.not_covered
+    shop.brokers.tick(10_000)
+    shop.connector.tasks[0].send(TopicPartition("again", 0), [(b"a", b"{}", ())])
+    shop.write(3, 3, {1}, None)
+    assert [each["transaction"] for each in half(audit(shop.brokers, shop.brokers.seen()))] == ["3"]
 
 
 def test_records_are_counted_only_where_the_config_keeps_them():
