@@ -385,6 +385,11 @@ class StatedBatch(NamedTuple):
     def whole(self) -> bool:
         return self.batch.header.base_offset >= self.first and self.batch.header.last_offset < self.limit
 
+    def entries(self, topic_partition: TopicPartition) -> list[Entry]:
+        """The records between those offsets, as the decoder gives them. Raises as decode_entries does."""
+        found = decode_entries(self.batch, topic_partition=topic_partition)
+        return found if self.whole else [each for each in found if self.first <= each.offset < self.limit]
+
 
 def read_batches(
     wire: Wire,
@@ -667,11 +672,8 @@ def _folded(wire: Wire, offsets: PartitionOffsets, reader: LogReader, fold: Fold
     place = offsets.topic_partition
     for part in read_batches(wire, place, offsets=offsets, begun=reader):
         header = part.batch.header
-        entries = decode_entries(part.batch, topic_partition=place)
-        if not part.whole:
-            entries = [entry for entry in entries if part.first <= entry.offset < part.limit]
         writer = Writer(header.is_transactional, header.producer_id, header.producer_epoch)
-        fold.add_batch(entries, part.state, writer)
+        fold.add_batch(part.entries(place), part.state, writer)
     return fold.result(place, offsets)
 
 

@@ -33,7 +33,7 @@ from eosctl.model.records import IsolationLevel, Record
 from eosctl.model.skipped import Skipped, read_or_skip
 from eosctl.model.text import first_few
 from eosctl.model.topics import PartitionOffsets
-from eosctl.model.transaction_log import LogEnd, LogRecord, TransactionLogRecord
+from eosctl.model.transaction_log import LogEnd, LogRecord
 from eosctl.model.transactions import (
     STATES,
     ActiveProducer,
@@ -45,7 +45,14 @@ from eosctl.model.transactions import (
     TransactionState,
 )
 from eosctl.sources.kafka_acls import probes_of
-from eosctl.sources.kafka_log import LEADERLESS_PATIENCE_S, LogReader, offsets_or_skipped, partition_offsets, read_log
+from eosctl.sources.kafka_log import (
+    LEADERLESS_PATIENCE_S,
+    LogReader,
+    offsets_or_skipped,
+    partition_offsets,
+    read_batches,
+    read_log,
+)
 from eosctl.sources.kafka_topics import topic_facts
 
 if TYPE_CHECKING:
@@ -573,11 +580,11 @@ def count_transactional_ids(wire: Wire) -> int:
     offsets, unread = transaction_log_offsets(wire, transaction_log_leaders(wire))
     for skipped in unread.values():
         raise Unreachable(skipped.reason)
-    live: set[str] = set()
-    for record in read_transaction_log(wire, offsets):
-        if isinstance(record, TransactionLogRecord):
-            (live.discard if record.value is None else live.add)(record.transactional_id)
-    return len(live)
+    last: dict[bytes | None, bytes | None] = {}
+    for bounds in offsets:
+        for part in read_batches(wire, bounds.topic_partition, offsets=bounds):
+            last.update((entry.key, entry.value) for entry in part.entries(bounds.topic_partition))
+    return sum(value is not None and (key or b"").startswith(KEY_OF_ANY_ID) for key, value in last.items())
 
 
 def read_markers(
