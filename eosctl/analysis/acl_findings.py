@@ -12,7 +12,13 @@ from eosctl.analysis.catalogue.index import kinds_of_command
 from eosctl.analysis.catalogue.transactions import PREFIX
 from eosctl.analysis.client_configs import override_policy, overrides, refused_overrides
 from eosctl.analysis.inspection import FILE_SOURCE, impossible_connector
-from eosctl.analysis.output_topics import has_own_policy, named_or_told, regex_patterns, renames_topics, signals_topic
+from eosctl.analysis.output_topics import (
+    has_own_policy,
+    named_or_configured,
+    regex_patterns,
+    renames_topics,
+    signals_topic,
+)
 from eosctl.model.acl_plan import AclDifference, AclRequest, PlannedBinding
 from eosctl.model.acls import ALLOW_EVERYONE, SUPER_USERS, AclBinding, PatternType, topic
 from eosctl.model.client_roles import ConnectCluster, ConnectorConfig
@@ -228,14 +234,16 @@ def _topics(connector: ConnectorConfig) -> Iterator[Finding]:
         if regex and not connector.topics and topic("*") in regex_patterns(regex):
             yield _unknown_topics(connector, f"topics.regex {regex} begins with no literal text", "is given all topics")
         return
-    if not named_or_told(connector):
+    if not named_or_configured(connector):
         used = f"gets ACLs only on those that it used: {', '.join(connector.active_topics)}"
         yield _unknown_topics(
             connector, _why_unknown(connector), used if connector.active_topics else "gets no ACL on them"
         )
         return
     odd = [
-        each.name for each in named_or_told(connector) if not each.is_wildcard and not is_topic_name(f"a{each.name}")
+        each.name
+        for each in named_or_configured(connector)
+        if not each.is_wildcard and not is_topic_name(f"a{each.name}")
     ]
     if odd and connector.class_name != FILE_SOURCE:
         yield _unknown_topics(connector, f"{odd[0]!r} is not a topic's name", "gets no ACL on that")

@@ -11,7 +11,7 @@ from eosctl.analysis.catalogue import internal_topics as kinds
 from eosctl.analysis.catalogue.internal_topics import CLEANUP, IMPOSSIBLE_CONNECTOR
 from eosctl.analysis.config_topic import Survey
 from eosctl.analysis.connect_requests import for_connector, restart_tasks
-from eosctl.analysis.output_topics import named_or_told
+from eosctl.analysis.output_topics import named_or_configured
 from eosctl.model.client_properties import HIDDEN, is_broker_address, split_list
 from eosctl.model.client_roles import SERVERS, ConnectorConfig, as_properties
 from eosctl.model.config_topic import (
@@ -644,7 +644,7 @@ def _topics(connector: ConnectorConfig) -> Iterator[tuple[str, str]]:
     if OFFSETS_TOPIC in connector.properties:
         yield OFFSETS_TOPIC, connector.get(OFFSETS_TOPIC)
     if connector.class_name == FILE_SOURCE:
-        yield from (("topic", pattern.name) for pattern in named_or_told(connector))
+        yield from (("topic", pattern.name) for pattern in named_or_configured(connector))
 
 
 def _shown(text: str) -> str:

@@ -91,16 +91,16 @@ ROUTERS: Final = ("RegexRouter", "TimestampRouter", "ExtractTopic", "EventRouter
 
 def output_topics(connector: ConnectorConfig) -> tuple[ResourcePattern, ...]:
     """Patterns of the topics that the connector writes records to; empty where they are not known."""
-    return named_or_told(connector) or tuple(map(topic, connector.active_topics))
+    return named_or_configured(connector) or tuple(map(topic, connector.active_topics))
 
 
-def named_or_told(connector: ConnectorConfig) -> tuple[ResourcePattern, ...]:
+def named_or_configured(connector: ConnectorConfig) -> tuple[ResourcePattern, ...]:
     """Patterns that the user named, otherwise those in the config; empty if it shows none."""
     if connector.topics:
         return tuple(map(named_pattern, connector.topics))
     if renames_topics(connector) or has_own_policy(connector):
         return ()
-    return tuple(_told(connector))
+    return tuple(_configured(connector))
 
 
 def named_pattern(name: str) -> ResourcePattern:
@@ -125,7 +125,7 @@ def _policy(connector: ConnectorConfig) -> str:
     return connector.get("replication.policy.class").rpartition(".")[2] or DEFAULT_POLICY
 
 
-def _told(connector: ConnectorConfig) -> Iterator[ResourcePattern]:
+def _configured(connector: ConnectorConfig) -> Iterator[ResourcePattern]:
     match connector.class_name:
         case "MirrorSource":
             yield from mirrored_topics(connector)

@@ -250,10 +250,10 @@ def connection_error(error: BaseException, peer: Peer) -> EosctlError:
     tls = tls_failure(reason)
     if tls is not None:
         return tls_error(tls, peer.address, peer.principal)
-    return _told_by(kind_of(type(error), KAFKA_PYTHON_NAMES) or Unreachable, reason, peer)
+    return _error_of(kind_of(type(error), KAFKA_PYTHON_NAMES) or Unreachable, reason, peer)
 
 
-def _told_by(kind: Kind, reason: str, peer: Peer) -> EosctlError:
+def _error_of(kind: Kind, reason: str, peer: Peer) -> EosctlError:
     match kind:
         case kind if kind is NotAuthorized:
             reason = reason.removeprefix("SaslAuthenticationFailedError: ")

@@ -29,7 +29,7 @@ _SECRET: Final = re.compile(
 )
 _USER_INFO: Final = re.compile(r"://[^/\s]*@")
 
-_TOLD: Final = re.compile(
+_NAMED_SECRET: Final = re.compile(
     r"""(?<![\w.\-])(?=[\w.\-]*?(?:pass|pwd|secret|token|credential|passphrase|user\.info|authorization))
         (?P<before>[\w.\-]++["']?\s*+[=:]\s*+)
         (?:\\?"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|'(?:[^'\\]|\\.)*+(?:'|\\?\Z)|(?:basic|bearer)\s+\S+|[^\s,;&)}\]]+)""",
@@ -118,7 +118,7 @@ def mask_text(text: str) -> str:
     """
     text = _PRIVATE_KEY.sub(rf"\1{HIDDEN}", text)
     text = _USER_INFO.sub(f"://{HIDDEN}@", text)
-    return _TOLD.sub(rf"\g<before>{HIDDEN}", text)
+    return _NAMED_SECRET.sub(rf"\g<before>{HIDDEN}", text)
 
 
 def mask_url(text: str) -> str:

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from eosctl.analysis.acl_findings import WORKERS, find_hidden, find_missing, find_unchecked, kinds_looked_for
 from eosctl.analysis.client_configs import CLIENT_PREFIXES, worker_client
 from eosctl.analysis.config_topic import connector_states
-from eosctl.analysis.output_topics import bootstrap_addresses, named_or_told, topics_of
+from eosctl.analysis.output_topics import bootstrap_addresses, named_or_configured, topics_of
 from eosctl.analysis.phases import NO_WORKER, Workers, in_force
 from eosctl.codecs.client_properties import SubjectOf
 from eosctl.codecs.connector_files import decode_connectors, decode_worker_file, known_connector, worker_of
@@ -223,7 +223,7 @@ def _with_active_topics(
         name
         for name, each in known.items()
         if not each.is_sink and name not in named and (not inputs.connectors or name in inputs.connectors)
-        if not named_or_told(each)
+        if not named_or_configured(each)
     ]
     active = session.reader.active_topics(untold) if untold else {}
     found = {} if isinstance(active, Skipped) else active

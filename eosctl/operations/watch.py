@@ -126,8 +126,8 @@ def observe(watched: Watched, session: Session, last_success: int | None = None)
 
 def observation(watched: Watched, answers: Answers, cycle: Cycle) -> Observation:
     """The answers of this cycle as samples; a success if they lack nothing."""
-    lacks = tuple(replace(each, what=f"{command}: {each.what}") for command, each in answers.unread)
-    cycle = cycle if lacks else replace(cycle, last_success=cycle.as_of)
+    unread = tuple(replace(each, what=f"{command}: {each.what}") for command, each in answers.unread)
+    cycle = cycle if unread else replace(cycle, last_success=cycle.as_of)
     known = answers.transactions
     return Observation(
         profile=watched.profile,
@@ -135,7 +135,7 @@ def observation(watched: Watched, answers: Answers, cycle: Cycle) -> Observation
         cluster_id=None if isinstance(known, Skipped) else known.cluster_id,
         samples=cycle_samples(answers, cycle),
         when_stale=stale_samples(cycle),
-        coverage=Coverage((), lacks),
+        coverage=Coverage((), unread),
         log=_log(watched.evidence.log, answers.diagnosis),
     )
 
@@ -311,7 +311,7 @@ class _Watch:
 
     def run(self, ended: Event) -> None:
         """One cycle after the other; a long one is followed by an equally long pause, up to the interval."""
-        last_success, lacked = None, frozenset[str]()
+        last_success, unread_before = None, frozenset[str]()
         while not ended.is_set():
             began = monotonic()
             found = self._cycle(last_success)
@@ -320,7 +320,7 @@ class _Watch:
             took, last_success = monotonic() - began, found.cycle.last_success
             self._watched = self._watched.continuing(found.log)
             self._board.publish(found, CYCLES_SHOWN * (self._every_s + took))
-            lacked = self._report(found, lacked)
+            unread_before = self._report(found, unread_before)
             del found
             gc.collect()  # the thresholds of a command would let a service keep what many cycles read
             ended.wait(max(self._every_s - took, min(took, self._every_s)))
@@ -334,18 +334,18 @@ class _Watch:
             reason = Skipped(f"this is a bug: {type(error).__name__}: {mask_text(str(error))}")
         return observation(self._watched, Answers.none(reason), Cycle(Session.now(), 0, {}, last_success))
 
-    def _report(self, found: Observation, lacked: frozenset[str]) -> frozenset[str]:
+    def _report(self, found: Observation, unread_before: frozenset[str]) -> frozenset[str]:
         """Warns of facts that the last cycle had and that are missing in this one; returns the missing facts."""
         name = self._watched.profile
         by_reason: dict[str, list[str]] = {}
         for each in found.coverage.gaps:
             by_reason.setdefault(each.reason, []).append(each.what)
-        lacks = {f"{name and f'{name}: '}not read: {first_few(what)}: {why}" for why, what in by_reason.items()}
-        for line in sorted(lacks - lacked):
+        unread = {f"{name and f'{name}: '}not read: {first_few(what)}: {why}" for why, what in by_reason.items()}
+        for line in sorted(unread - unread_before):
             self._once.voice.warn(line)
-        if lacked and not lacks:
+        if unread_before and not unread:
             self._once.voice.narrate(f"{name and f'{name}: '}all was read again")
-        return frozenset(lacks)
+        return frozenset(unread)
 
 
 class _Once:

@@ -207,7 +207,7 @@ class LiveCluster(CoverageLog):
         return self._named or self._answering
 
     @property
-    def _nobody(self) -> Skipped:
+    def _no_worker(self) -> Skipped:
         """Why there is no worker to query: none was named, or none answered before."""
         return next(iter((self._silent or self._strangers).values()), NO_WORKERS)
 
@@ -231,14 +231,14 @@ class LiveCluster(CoverageLog):
         """Their answer; Skipped if there is none to query, and if all are silent and spared."""
         urls = self._answering
         if not urls:
-            return self._nobody
+            return self._no_worker
         try:
             return ask(urls, self._timeout_s)
         except Unreachable as error:
             if not self._are_spared:
                 raise
             self._silent |= dict.fromkeys(urls, Skipped.of(error))
-            return self._nobody
+            return self._no_worker
 
     @tracked("Connect workers", once=True)
     def connect(self) -> ConnectFacts | Skipped:
@@ -262,7 +262,7 @@ class LiveCluster(CoverageLog):
     def connector_configs(self) -> Configs | Skipped | None:
         """From the first worker that answers; raises the first error where none does."""
         if not self._speakers:
-            return self._nobody if self._urls else None
+            return self._no_worker if self._urls else None
         return connect_rest.read_connector_configs(self._speakers, self._timeout_s)
 
     @tracked("connector configs")
@@ -279,7 +279,7 @@ class LiveCluster(CoverageLog):
         """
         unnamed = self._unnamed.silent
         if not self._answering:
-            return unnamed or self._nobody
+            return unnamed or self._no_worker
         found = connect_rest.read_worker_evidence(self._answering, self._timeout_s, self._probed)
         self._keep({url: each.enabled for url, each in found.items() if isinstance(each, WorkerEvidence)})
         errors = [each for each in found.values() if isinstance(each, EosctlError)]
@@ -294,7 +294,7 @@ class LiveCluster(CoverageLog):
     def connector_statuses(self) -> Mapping[str, ConnectorStatus] | Skipped:
         """From the first worker that answers."""
         urls, timeout_s = self._speakers, self._timeout_s
-        return read_or_skip(lambda: connect_rest.read_first_connectors(urls, timeout_s)) if urls else self._nobody
+        return read_or_skip(lambda: connect_rest.read_first_connectors(urls, timeout_s)) if urls else self._no_worker
 
     @tracked("tasks of connector {0}")
     def ending_tasks(self, connector: str) -> tuple[str, ...]:
@@ -315,14 +315,16 @@ class LiveCluster(CoverageLog):
     def preflight(self, connectors: Collection[str] | None = None) -> Mapping[str, Preflight] | Skipped:
         """Each config is validated by one of the workers; nothing is created."""
         urls, timeout_s = self._named, self._timeout_s
-        return read_or_skip(lambda: connect_rest.read_preflight(urls, timeout_s, connectors)) if urls else self._nobody
+        return (
+            read_or_skip(lambda: connect_rest.read_preflight(urls, timeout_s, connectors)) if urls else self._no_worker
+        )
 
     @tracked("the workers' exactly.once.source.support", once=True)
     def source_support(self) -> KnownPhase | Skipped:
         """By the validate probe, at every named worker."""
         urls = self._named
         if self._urls and not urls:
-            return self._nobody
+            return self._no_worker
         if not urls:
             return not_asked("give --exactly-once, --worker-config or --connect-url")
         known = self._probed
@@ -379,7 +381,9 @@ class LiveCluster(CoverageLog):
         """From the first worker that answers."""
         urls, timeout_s = self._answering, self._timeout_s
         return (
-            read_or_skip(lambda: connect_rest.read_active_topics(urls, connectors, timeout_s)) if urls else self._nobody
+            read_or_skip(lambda: connect_rest.read_active_topics(urls, connectors, timeout_s))
+            if urls
+            else self._no_worker
         )
 
     @tracked("offsets of")

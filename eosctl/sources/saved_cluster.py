@@ -90,7 +90,7 @@ def in_connect(fact: Callable[[ConnectFacts], T]) -> Callable[[Snapshot], T | Sk
 
 
 NO_BATCHES: Final = Skipped("a snapshot holds no record batches", Cause.NOT_SAVED)
-WHOEVER_SAVED: Final = "the principal that saved the snapshot"
+SAVING_PRINCIPAL: Final = "the principal that saved the snapshot"
 
 
 class SavedCluster(CoverageLog):
@@ -244,7 +244,7 @@ class SavedCluster(CoverageLog):
 
     @property
     def principal(self) -> str:
-        return WHOEVER_SAVED
+        return SAVING_PRINCIPAL
 
     def ask_cluster_id(self) -> str:
         return section_of(self.snapshot.cluster, "cluster").cluster_id

@@ -367,15 +367,15 @@ def test_the_name_can_be_read_from_the_path(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "fix"),
     [
         ("orders", "PUT /connectors/orders/stop, then `eosctl offsets show --connector orders`"),
         ("it's a/b", "PUT /connectors/it%27s%20a%2Fb/stop, then `eosctl offsets show --connector 'it'\"'\"'s a/b'`"),
     ],
 )
-def test_a_cure_names_its_connector_so_that_it_can_be_pasted(name: str, told: str) -> None:
+def test_a_cure_names_its_connector_so_that_it_can_be_pasted(name: str, fix: str) -> None:
     cure = "PUT /connectors/<connector>/stop, then `eosctl offsets show --connector <connector>`"
-    assert for_connector(cure, name) == told
+    assert for_connector(cure, name) == fix
 
 
 def test_each_task_is_restarted_by_a_request_of_its_own() -> None:
@@ -383,9 +383,9 @@ def test_each_task_is_restarted_by_a_request_of_its_own() -> None:
 
 
 def test_of_many_tasks_ten_are_reported_in_full_and_none_is_left_out() -> None:
-    told = restart_tasks("c", [*range(10), 10, 12, 13, 14, 99])
-    assert told.count("POST") == 10
-    assert told.endswith("/tasks/9/restart; and the same for tasks 10, 12-14, 99")
+    fix = restart_tasks("c", [*range(10), 10, 12, 13, 14, 99])
+    assert fix.count("POST") == 10
+    assert fix.endswith("/tasks/9/restart; and the same for tasks 10, 12-14, 99")
 
 
 def test_workers_that_restart_no_task_for_a_change_are_asked_to() -> None:

@@ -104,8 +104,8 @@ ROUTER = "org.apache.kafka.connect.transforms.RegexRouter"
 )
 def test_only_a_transformation_that_is_named_and_routes_renames_topics(settings, renames) -> None:
     assert renames_topics(connector(**settings)) == renames
-    told = output_topics(connector("some.Source", topic="t", used=("seen",), **settings))
-    assert shown(told) == (["seen"] if renames else ["t"])
+    found_topics = output_topics(connector("some.Source", topic="t", used=("seen",), **settings))
+    assert shown(found_topics) == (["seen"] if renames else ["t"])
 
 
 @pytest.mark.parametrize(

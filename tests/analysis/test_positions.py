@@ -73,9 +73,9 @@ def mysql(file: str = "bin.000009", pos: int = 4, **more: object) -> dict[str, o
 def test_an_offset_is_described_in_its_connectors_own_terms(
     partition: dict[str, object], offset: dict[str, object], words: str
 ):
-    told = explain_position(partition, offset)
-    assert told is not None
-    assert told.partition(": ")[2] == words
+    explained = explain_position(partition, offset)
+    assert explained is not None
+    assert explained.partition(": ")[2] == words
 
 
 PROCESSED = {"lsn_commit": 9, "lsn": 19, "lsn_proc": 19}

@@ -384,8 +384,8 @@ UUID = "7b9f0a44-0b7f-4c1e-8a52-0a1b2c3d4e5f"
 def test_a_streams_application_is_named_with_its_group() -> None:
     groups = [ListedGroup("word-count", "streams", "Stable"), ListedGroup("word-count-0", "consumer", "Empty")]
     names = KnownNames.of({}, groups)
-    told = str(ownership(f"word-count-{UUID}-1", names))
-    assert told == "unknown, shape of Streams application word-count (streams group, Stable)"
+    reported = str(ownership(f"word-count-{UUID}-1", names))
+    assert reported == "unknown, shape of Streams application word-count (streams group, Stable)"
     assert str(ownership(f"other-{UUID}-1", names)) == "unknown, shape of Streams application other"
 
 
@@ -434,16 +434,16 @@ def owners(groups: dict[str, list[str]]) -> list[IdOwner]:
 def test_owners_that_share_an_id_are_found_and_no_others(groups):
     found = [each for each in find_collisions(groups) if each.equal]
     shared = {frozenset((a, b)) for a, b in combinations(owners(groups), 2) if ids(a) & ids(b)}
-    told = {frozenset((each.first, each.second)) for each in found}
-    assert told <= shared
+    reported = {frozenset((each.first, each.second)) for each in found}
+    assert reported <= shared
     # The first of three owners of one ID is named with each of the others.
-    assert {owner for pair in told for owner in pair} == {owner for pair in shared for owner in pair}
+    assert {owner for pair in reported for owner in pair} == {owner for pair in shared for owner in pair}
 
 
 @settings(max_examples=300)
 @given(GROUPS)
 def test_every_owner_with_ids_under_another_owner_s_prefix_is_named(groups):
-    told = {each.second.text for each in find_collisions(groups) if not each.equal}
+    reported = {each.second.text for each in find_collisions(groups) if not each.equal}
     known = owners(groups)
     covered = {
         one.text
@@ -455,7 +455,7 @@ def test_every_owner_with_ids_under_another_owner_s_prefix_is_named(groups):
             for other in known
         )
     }
-    assert told == covered
+    assert reported == covered
 
 
 def test_the_same_text_from_another_split_is_the_same_ids():

@@ -260,7 +260,7 @@ def test_kafka_s_own_plugins_have_the_version_of_their_worker() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "first", "second", "told"),
+    ("asked", "first", "second", "message"),
     [
         ("", ("1", "2"), ("1", "2"), ""),
         ("", ("1", "2"), ("2",), ""),
@@ -273,13 +273,13 @@ def test_kafka_s_own_plugins_have_the_version_of_their_worker() -> None:
         ("[1,2)", ("1", "2"), ("2",), "which x asks for, has versions 1 and 2, 2"),
     ],
 )
-def test_a_plugin_is_needed_in_the_version_that_a_connector_asks_for(asked, first, second, told) -> None:
+def test_a_plugin_is_needed_in_the_version_that_a_connector_asks_for(asked, first, second, message) -> None:
     """KIP-891: a worker may load several versions of a plugin; the newest is the default."""
     name = "org.example.Source"
     workers = {A: worker(A, plugins={name: first}), B: worker(B, plugins={name: second})}
     config = {"connector.class": name} | ({"connector.plugin.version": asked} if asked else {})
     found = answer("EOS019", but(workers=workers, inspection=inspection(**config))).findings
-    assert [told in each.message for each in found] == ([True] if told else [])
+    assert [message in each.message for each in found] == ([True] if message else [])
 
 
 def test_workers_before_4_1_do_not_know_which_version_a_connector_asks_for() -> None:

@@ -175,16 +175,16 @@ def ran(*args: str, out: str = "/dev/full", err: str | None = None) -> tuple[int
     ],
 )
 def test_a_full_disk_for_the_answer_is_74_and_says_so(args: list[str]):
-    code, told = ran(*args)
+    code, printed = ran(*args)
     assert code == 74
-    assert told.endswith("eosctl: error: the answer could not be written: No space left on device\n")
-    assert "Traceback" not in told
+    assert printed.endswith("eosctl: error: the answer could not be written: No space left on device\n")
+    assert "Traceback" not in printed
 
 
 def test_a_failure_keeps_its_own_code_though_the_answer_is_lost():
-    code, told = ran("probe", "fail", "Refused", "-o", "json")
+    code, printed = ran("probe", "fail", "Refused", "-o", "json")
     assert code == 8
-    assert "Refused happened" in told
+    assert "Refused happened" in printed
     assert ran("probe", "fail", "answered")[0] == 74
 
 

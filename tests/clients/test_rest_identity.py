@@ -188,8 +188,8 @@ def test_the_password_of_an_address_is_in_nothing_that_is_reported():
     with worker(needs=AUTHORIZED) as url:
         address = WorkerUrl(url.replace("://", "://tool:ge%3Aheim@"))
         facts = read_connect([address, WorkerUrl("http://tool:geheim@127.0.0.1:9")], 5)
-    told = f"{address!r} {address} {facts!r} {address.identity!r} {WorkerUrl(address)!r}"
-    assert "heim" not in told
+    printed = f"{address!r} {address} {facts!r} {address.identity!r} {WorkerUrl(address)!r}"
+    assert "heim" not in printed
     assert str(address) == url
     assert WorkerUrl(address).identity.basic_auth == ("tool", "ge:heim")
 

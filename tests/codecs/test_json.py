@@ -179,7 +179,7 @@ def test_a_mapping_with_a_member_named_skipped_is_no_skipped() -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "value", "told"),
+    ("path", "value", "message"),
     [
         (["leaves"], {}, "leaves is an object, not a list"),
         (["leaves", 1], 5, "leaves[1] is a whole number, not an object"),
@@ -205,14 +205,14 @@ def test_a_mapping_with_a_member_named_skipped_is_no_skipped() -> None:
         (["by_place", 0, 1], 1, "by_place[0] is a whole number, not a boolean"),
     ],
 )
-def test_a_field_of_the_wrong_type_is_named_by_its_path(path: list[Any], value: object, told: str) -> None:
+def test_a_field_of_the_wrong_type_is_named_by_its_path(path: list[Any], value: object, message: str) -> None:
     encoded = target = json.loads(json.dumps(BRANCH.encode(GOOD)))
     for each in path[:-1]:
         target = target[each]
     target[path[-1]] = value
     with pytest.raises(Undecodable) as wrong:
         BRANCH.decode(encoded, "the file", "x")
-    assert wrong.value.message == f"the file: x.{told}"
+    assert wrong.value.message == f"the file: x.{message}"
 
 
 def test_a_record_is_of_one_of_the_kinds_that_are_known() -> None:

@@ -106,7 +106,7 @@ def test_an_edited_plan_is_refused(old: str, new: str):
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
         (lambda plan: plan["plan"]["steps"][0]["step"].pop("topic"), r"plan\.steps\[0\]\.step lacks 'topic'"),
         (lambda plan: plan["plan"]["steps"][0]["step"].update(kind="x"), r"step\.kind is 'x', which is no kind that"),
@@ -120,10 +120,10 @@ def test_an_edited_plan_is_refused(old: str, new: str):
         (lambda plan: plan["plan"].update(as_of="now"), r"plan\.as_of is text, not a whole number"),
     ],
 )
-def test_an_error_in_a_plan_is_named_by_its_place(change, told: str):
+def test_an_error_in_a_plan_is_named_by_its_place(change, message: str):
     plan = json.loads(encode_plan(PLAN))
     change(plan)
-    with pytest.raises(Undecodable, match=told):
+    with pytest.raises(Undecodable, match=message):
         decode_plan(json.dumps(plan))
 
 
@@ -168,14 +168,14 @@ def test_a_journal_of_another_version_is_refused(version: int):
 
 
 @pytest.mark.parametrize(
-    ("line", "told"),
+    ("line", "message"),
     [
         ('{"step": "1", "event": "begun", "detail": ""}\n', "line 2 of the journal: step is text, not a whole number"),
         ('{"step": 1, "event": "ended", "detail": ""}\n', "event is 'ended', not begun, done or failed"),
         ('{"step": 1, "event": "begun"}\n', "line 2 of the journal lacks 'detail'"),
     ],
 )
-def test_an_error_in_a_journal_is_named_by_its_line(line: str, told: str):
+def test_an_error_in_a_journal_is_named_by_its_line(line: str, message: str):
     digest = plan_digest(PLAN)
-    with pytest.raises(Undecodable, match=told):
+    with pytest.raises(Undecodable, match=message):
         decode_journal([encode_journal_head(digest), line], digest)

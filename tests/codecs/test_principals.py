@@ -16,8 +16,8 @@ SUBJECT = "CN=orders,OU=Data,O=Example,C=DE"
 
 
 def who(**properties: str):
-    told = {key.replace("_", "."): Property(value, "worker.properties") for key, value in properties.items()}
-    return resolve_principal(told, lambda _: SUBJECT)
+    settings = {key.replace("_", "."): Property(value, "worker.properties") for key, value in properties.items()}
+    return resolve_principal(settings, lambda _: SUBJECT)
 
 
 @pytest.mark.parametrize(
@@ -58,8 +58,8 @@ def test_the_principal_is_what_the_default_builder_makes(properties, principal):
     ],
 )
 def test_a_principal_that_no_property_names_is_unresolved_with_the_property(jaas, reason):
-    told = {"security_protocol": "SASL_SSL", "sasl_mechanism": "PLAIN"}
-    found = who(**told, **({} if jaas is None else {"sasl_jaas_config": jaas}))
+    settings = {"security_protocol": "SASL_SSL", "sasl_mechanism": "PLAIN"}
+    found = who(**settings, **({} if jaas is None else {"sasl_jaas_config": jaas}))
     assert isinstance(found, Unresolved)
     assert found.property == "sasl.jaas.config"
     assert reason in found.reason
@@ -123,9 +123,9 @@ def test_masking_keeps_who_logs_in_and_nothing_else():
     masked = mask_all_but_principals(mask_properties)({"producer.override.sasl.jaas.config": PLAIN, "db.password": "x"})
     assert "s3cret" not in str(masked)
     assert masked["db.password"] == HIDDEN
-    told = {"security.protocol": "SASL_SSL", "sasl.mechanism": "PLAIN"}
-    told["sasl.jaas.config"] = str(masked["producer.override.sasl.jaas.config"])
-    assert resolve_principal({key: Property(value, "x") for key, value in told.items()}, str) == "User:alice"
+    settings = {"security.protocol": "SASL_SSL", "sasl.mechanism": "PLAIN"}
+    settings["sasl.jaas.config"] = str(masked["producer.override.sasl.jaas.config"])
+    assert resolve_principal({key: Property(value, "x") for key, value in settings.items()}, str) == "User:alice"
 
 
 def test_a_mapping_rule_takes_two_digits_where_there_are_ten_groups() -> None:

@@ -242,7 +242,7 @@ def test_unknown_keys_are_warned_of_once_and_by_name(session, said):
 
 
 @pytest.mark.parametrize(
-    ("line", "told"),
+    ("line", "warning"),
     [
         ("ssl.enabled.protocols=TLSv1.3", None),
         ("ssl.enabled.protocols=TLSv1.2,TLSv1.3,TLSv1.1", None),
@@ -251,12 +251,12 @@ def test_unknown_keys_are_warned_of_once_and_by_name(session, said):
         ("ssl.cipher.suites=TLS_AES_128_GCM_SHA256", "with TLSv1.3 every suite is offered"),
     ],
 )
-def test_tls_that_is_offered_although_it_is_excluded_is_warned_of(session, said, line, told):
+def test_tls_that_is_offered_although_it_is_excluded_is_warned_of(session, said, line, warning):
     for protocol in ("SSL", "SASL_PLAINTEXT\nsasl.mechanism=GSSAPI"):
         made = session(f"security.protocol={protocol}\n{line}")
         assert made.client_properties.get(line.partition("=")[0]) is not None
-    assert len(said) == (0 if told is None else 1)
-    assert told is None or (told in said[0] and said[0].startswith(f"{made.options.command_config}: "))
+    assert len(said) == (0 if warning is None else 1)
+    assert warning is None or (warning in said[0] and said[0].startswith(f"{made.options.command_config}: "))
 
 
 def test_values_of_config_providers_are_resolved_and_trimmed(session, tmp_path, said):

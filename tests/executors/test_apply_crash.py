@@ -77,9 +77,9 @@ def test_of_two_that_apply_copies_of_a_plan_one_commits(move: Move, failpoint: s
     assert first.stdout.readline() == "paused\n"
     second = offsets.apply(file=offsets.copy_of_plan("copy.plan"))
     assert second.returncode == 0, second.stderr
-    _, told = first.communicate("go on\n", timeout=60)
-    assert first.returncode == 9, told
-    assert "another producer took transactional ID" in told
+    _, message = first.communicate("go on\n", timeout=60)
+    assert first.returncode == 9, message
+    assert "another producer took transactional ID" in message
     assert offsets.live() == offsets.moved
     assert offsets.apply().returncode == 0
 
@@ -97,21 +97,21 @@ def test_a_run_that_finds_its_work_done_by_another_writes_nothing(move: Move):
 
 
 @pytest.mark.parametrize(
-    ("failpoint", "told", "moved"),
+    ("failpoint", "message", "moved"),
     [
         ("written", "the open transaction was aborted, no offset was changed; 2 of 6 steps are done", False),
         ("committed", "the transaction was committed before", True),
         ("1:begun", "interrupted between two steps", False),
     ],
 )
-def test_ctrl_c_aborts_what_is_open_and_says_so(move: Move, failpoint: str, told: str, moved: bool):
+def test_ctrl_c_aborts_what_is_open_and_says_so(move: Move, failpoint: str, message: str, moved: bool):
     offsets = move()
     process = offsets.start(f"pause:{failpoint}")
     assert process.stdout.readline() == "paused\n"
     process.send_signal(signal.SIGINT)
     _, error = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert told in error
+    assert message in error
     assert offsets.live() == (offsets.moved if moved else offsets.old)
     assert offsets.apply().returncode == 0
     assert offsets.live() == offsets.moved

@@ -78,10 +78,10 @@ def test_a_connector_runs_when_all_its_tasks_do(state: str, tasks: tuple[tuple[i
 
 
 @pytest.mark.parametrize(
-    ("trace", "told"), [("java.lang.Exception: no\n\tat x", "java.lang.Exception: no"), ("", "no trace")]
+    ("trace", "message"), [("java.lang.Exception: no\n\tat x", "java.lang.Exception: no"), ("", "no trace")]
 )
-def test_a_task_that_failed_permanently_is_reported(trace: str, told: str):
-    with pytest.raises(Refused, match=f"^task 1 of connector orders FAILED: {told}$"):
+def test_a_task_that_failed_permanently_is_reported(trace: str, message: str):
+    with pytest.raises(Refused, match=f"^task 1 of connector orders FAILED: {message}$"):
         is_running("orders", "RUNNING", (RUNNING, (1, "FAILED", trace)), is_restarted=is_overtaken)
 
 
@@ -148,9 +148,9 @@ def test_an_operators_connector_is_stopped_with_the_config_it_has_and_again_whil
     said: list[str] = []
     with serve(worker) as urls:
         access = ClusterAccess(cast("Wire", None), tuple(urls), 30)
-        told = await_operator(step, lambda: None, access=access, checks=cast("ResumeChecks", None), say=said.append)
+        message = await_operator(step, lambda: None, access=access, checks=cast("ResumeChecks", None), say=said.append)
     assert said == [f"apply {file} now, if it is not: waiting for the operator of connector orders"]
-    assert told == f"connector orders is STOPPED without tasks, as in {file}"
+    assert message == f"connector orders is STOPPED without tasks, as in {file}"
     assert worker.stops == 1
 
 

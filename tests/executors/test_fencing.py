@@ -101,9 +101,12 @@ def fence(
 ) -> tuple[FencingOutcome, Script]:
     script = Script({"Fence": deque(fences), "Lookup": deque([found()] if lookups is None else lookups)}, over=over)
     steps = [FenceStep(Candidate(ID, named=True), before)]
-    told: list[FenceResult] = []
-    outcome = FencingRun(script, steps, 45_000, 10.0, told.append).run()  # type: ignore[arg-type]  # the script stands in
-    assert told == [each for each in outcome.results if each.outcome is not FenceOutcome.SKIPPED] or outcome.interrupted
+    reported: list[FenceResult] = []
+    outcome = FencingRun(script, steps, 45_000, 10.0, reported.append).run()  # type: ignore[arg-type]  # the script stands in
+    assert (
+        reported == [each for each in outcome.results if each.outcome is not FenceOutcome.SKIPPED]
+        or outcome.interrupted
+    )
     return outcome, script
 
 

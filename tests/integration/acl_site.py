@@ -259,8 +259,8 @@ class Site:
         with path.open(errors="replace") as log:
             log.seek(self.mark[0])
             lines = [line for line in log if "uthoriz" in line and "saslJaasConfig" not in line]
-        told = [found[0] for line in lines if (found := _EXCEPTION.search(line))]
-        return told[-1].strip() if told else ""
+        exceptions = [found[0] for line in lines if (found := _EXCEPTION.search(line))]
+        return exceptions[-1].strip() if exceptions else ""
 
 
 _EXCEPTION = re.compile(r"\w+AuthorizationException: [^(\n]*")

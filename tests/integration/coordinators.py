@@ -27,20 +27,20 @@ def describe(servers: str, transactional_ids: Iterable[str]) -> Mapping[str, Tra
     """Each ID as its coordinator has it; None where it knows no such ID."""
     with wire_to(servers) as wire:
         return {
-            name: told if told is None else _description(told)
-            for name, told in describe_transactional_ids(wire, transactional_ids).items()
+            name: description if description is None else _description(description)
+            for name, description in describe_transactional_ids(wire, transactional_ids).items()
         }
 
 
-def _description(told: object) -> TransactionDescription:
-    assert isinstance(told, TransactionDescription), told
-    return told
+def _description(description: object) -> TransactionDescription:
+    assert isinstance(description, TransactionDescription), description
+    return description
 
 
 def state_of(servers: str, transactional_id: str) -> str | None:
     """The state of one ID."""
-    told = describe(servers, [transactional_id])[transactional_id]
-    return None if told is None else told.state.value
+    description = describe(servers, [transactional_id])[transactional_id]
+    return None if description is None else description.state.value
 
 
 def coordinator_of(servers: str, transactional_id: str) -> int:

@@ -61,10 +61,10 @@ class EveryState:
     def _check_broker_agrees(self, rows: list[dict[str, Any]]) -> None:
         now = describe(self.servers, [*self.ids.values(), self.unknown])
         for row in rows:
-            told = now[row["transactional_id"]]
-            assert told is not None
-            assert told.state.value == "Empty"
-            assert (told.producer.producer_id, told.producer.producer_epoch) == (
+            description = now[row["transactional_id"]]
+            assert description is not None
+            assert description.state.value == "Empty"
+            assert (description.producer.producer_id, description.producer.producer_epoch) == (
                 row["after"]["producer_id"],
                 row["after"]["producer_epoch"],
             )

@@ -85,7 +85,7 @@ def ground(
     return Ground(sandbox, fresh_name("refused"), eosctl)
 
 
-def refused(ran: Ran, exit_code: int, *told: str) -> None:
+def refused(ran: Ran, exit_code: int, *messages: str) -> None:
     assert ran.exit_code == exit_code, ran.stderr
-    for each in told:
+    for each in messages:
         assert each in ran.stderr

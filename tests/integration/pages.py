@@ -99,9 +99,9 @@ class Howto:
             output, code = self._bash.type(commands)
             if code in codes and shows in output:
                 return output
-            told = f"{commands}\nended with {code}, or did not show {shows!r}:\n{output}"
-            assert shows, told
-            assert time.monotonic() < deadline, told
+            message = f"{commands}\nended with {code}, or did not show {shows!r}:\n{output}"
+            assert shows, message
+            assert time.monotonic() < deadline, message
 
     def real(self, commands: str) -> str:
         """With the names of the real cluster."""
@@ -132,9 +132,9 @@ class Shell:
             missing = not_seen(step.shown, output, same_lines=self._is_pages_width)
             if code in step.codes and missing is None:
                 return
-            told = f"{step.commands}\nended with {code}, and did not show: {missing}\nbut:\n{output}"
-            assert step.only_looks, told
-            assert time.monotonic() < deadline, told
+            message = f"{step.commands}\nended with {code}, and did not show: {missing}\nbut:\n{output}"
+            assert step.only_looks, message
+            assert time.monotonic() < deadline, message
 
     def run(self, commands: str) -> str:
         """The output of the commands; AssertionError if they fail."""

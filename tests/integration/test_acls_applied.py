@@ -284,11 +284,11 @@ def test_settings_that_brokers_do_not_show_are_reported_where_a_binding_is_missi
 ):
     args = ["-b", connect_sandbox.bootstrap_servers, "--worker-config", worker_file, "--connector", connector]
     more = ["--principal", "admin=User:overridden", "-o", "json"]
-    told = [
+    reported = [
         {each["subject"] for each in json.loads(ran.stdout)["data"]["findings"] if not each["name"].startswith("trans")}
         for ran in (eosctl("acl-plan", *args, *more), eosctl("acl-plan", *args, *more, "--super-user", "User:x"))
     ]
-    assert told == [{"super.users", "allow.everyone.if.no.acl.found"}, {"allow.everyone.if.no.acl.found"}]
+    assert reported == [{"super.users", "allow.everyone.if.no.acl.found"}, {"allow.everyone.if.no.acl.found"}]
 
 
 def test_a_connector_that_was_not_asked_for_is_a_neighbour(eosctl, connect_sandbox, connector, worker_file):
@@ -298,10 +298,10 @@ def test_a_connector_that_was_not_asked_for_is_a_neighbour(eosctl, connect_sandb
     args = ["-b", connect_sandbox.bootstrap_servers, "--worker-config", worker_file, "--connector-config", config]
     more = ["--connector", connector, "--principal", "admin=User:overridden", "--pattern", "prefixed"]
     ran = eosctl("acl-plan", *args, *more, "-o", "json")
-    told = [each["message"] for each in json.loads(ran.stdout)["data"]["findings"] if each["severity"] == "warning"]
+    reported = [each["message"] for each in json.loads(ran.stdout)["data"]["findings"] if each["severity"] == "warning"]
     assert ran.exit_code == 1
-    assert len(told) == 1
-    assert f"also covers the IDs of connector {connector}-longer" in told[0]
+    assert len(reported) == 1
+    assert f"also covers the IDs of connector {connector}-longer" in reported[0]
 
 
 def test_a_snapshot_has_no_principals_and_says_which_to_name(eosctl, connect_sandbox, connector, worker_file, tmp_path):

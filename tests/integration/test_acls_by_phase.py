@@ -54,9 +54,9 @@ def demanded(eosctl: Callable, site: Site, *more: str) -> set[str]:
     """The findings of `doctor` about ACLs; each rule must be able to tell."""
     ran = eosctl("doctor", *named(site), *more, "-o", "json")
     assert ran.exit_code in {0, 1, 3}, ran.stderr  # 3: it may not log in where the connector's clients do
-    told = json.loads(ran.stdout)["data"]
-    assert not {"EOS130", "EOS131", "EOS132"} & {each["id"] for each in told["unknown"]}, told["unknown"]
-    return {each["id"] for each in told["findings"] if each["id"].startswith("EOS13")}
+    answer = json.loads(ran.stdout)["data"]
+    assert not {"EOS130", "EOS131", "EOS132"} & {each["id"] for each in answer["unknown"]}, answer["unknown"]
+    return {each["id"] for each in answer["findings"] if each["id"].startswith("EOS13")}
 
 
 @pytest.mark.parametrize("phase", [SourceSupport.ENABLED, *BEFORE])

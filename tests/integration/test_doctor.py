@@ -120,10 +120,10 @@ def test_a_snapshot_answers_as_the_cluster_and_says_what_it_does_not_hold(
         remove(connect_sandbox, name)
     offline = eosctl("doctor", "--snapshot", file, *files, "-o", "json")
     assert counted(offline) == counted(online)
-    told = json.loads(offline.stdout)["data"]
+    saved_answer = json.loads(offline.stdout)["data"]
     unread = {"EOS028", "EOS100", "EOS120", "EOS130", "EOS131", "EOS132", NO_HISTORY}
-    assert {each["id"] for each in told["unknown"]} <= unread
-    assert [each["exactly_once"] for each in told["workers"]] == ["enabled"]
+    assert {each["id"] for each in saved_answer["unknown"]} <= unread
+    assert [each["exactly_once"] for each in saved_answer["workers"]] == ["enabled"]
     upgrade = eosctl("upgrade-check", "--to", "enabled", "--snapshot", file, *files, "-o", "json")
     assert (upgrade.exit_code, json.loads(upgrade.stdout)["data"]["verdict"]) == (0, "yes"), upgrade.stdout
 

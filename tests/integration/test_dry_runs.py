@@ -61,9 +61,9 @@ def test_a_failed_precondition_is_reported_once_and_ends_a_dry_run_as_it_ends_ap
     ground.connector("stopped", "STARTED", 1)
     ran, applied = tried("apply", plan), ground.apply(plan)
     assert (ran.exit_code, applied.exit_code) == (8, 8)
-    for told in (RUNS, MOVED):
-        assert told in ran.stderr
-        assert told in applied.stderr
+    for state in (RUNS, MOVED):
+        assert state in ran.stderr
+        assert state in applied.stderr
     assert (ran.stdout + ran.stderr).count("Plan migrate-offsets:") == 1, "it is shown once"
     assert "speaks against" not in ran.stdout + ran.stderr
     data = json.loads(tried("apply", plan, "-o", "json").stdout)["data"]
@@ -88,11 +88,11 @@ def test_an_undo_of_a_connector_that_continued_is_refused_by_a_dry_run_too(
 def test_a_dry_run_that_stops_first_checks_offsets_after_the_stop(ground: Ground):
     ran = ground.migrate("running", "--stop", "--dry-run", "-o", "json")
     assert ran.exit_code == 8, "no worker was named"
-    offsets = {what: told for what, told in now(ran).items() if what.startswith("the offsets of connector running")}
+    offsets = {what: state for what, state in now(ran).items() if what.startswith("the offsets of connector running")}
     assert set(offsets.values()) == {("later", "planned again after the stop")}
 
 
 def test_unauthorized_facts_are_unknown_and_the_plan_is_shown(ground: Ground, plan: Path, eosctl: Eosctl):
     ran = eosctl("apply", plan, "-b", ground.servers, "--connect-url", "http://127.0.0.1:1", "--dry-run", "-o", "json")
     assert ran.exit_code == 4
-    assert {told for told, _ in now(ran).values()} == {"unknown", "later"}
+    assert {state for state, _ in now(ran).values()} == {"unknown", "later"}

@@ -459,9 +459,9 @@ def known(sandbox: Sandbox, fresh_name: FreshName) -> Callable[[str], str]:
 
 
 def _epoch(sandbox: Sandbox, name: str) -> int:
-    told = describe(sandbox.bootstrap_servers, [name])[name]
-    assert told is not None
-    return told.producer.producer_epoch
+    description = describe(sandbox.bootstrap_servers, [name])[name]
+    assert description is not None
+    return description.producer.producer_epoch
 
 
 def test_write_alone_is_enough(sandbox: Sandbox, fence_as: Fence, known: Callable[[str], str]) -> None:

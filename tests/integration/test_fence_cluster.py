@@ -61,10 +61,11 @@ class ManyIds:
         assert wrong == []
 
 
-def _agrees(result: dict[str, Any], told: Any) -> bool:
+def _agrees(result: dict[str, Any], description: Any) -> bool:
     after = result["after"]
     return bool(
-        (told.producer.producer_id, told.producer.producer_epoch) == (after["producer_id"], after["producer_epoch"])
+        (description.producer.producer_id, description.producer.producer_epoch)
+        == (after["producer_id"], after["producer_epoch"])
     )
 
 
@@ -93,8 +94,8 @@ def test_ten_thousand_ids_of_three_coordinators_are_fenced(many_ids: Callable[[i
     ids = many_ids(IDS)
     ids.check(ids.fence("--create-missing"))
     ids.check(ids.fence())
-    told = describe(ids.servers, ids.names).values()
-    assert {each.coordinator for each in told if each is not None} == {1, 2, 3}
+    description = describe(ids.servers, ids.names).values()
+    assert {each.coordinator for each in description if each is not None} == {1, 2, 3}
 
 
 @pytest.mark.matrix
@@ -126,12 +127,16 @@ def test_ids_of_a_broker_that_is_down_are_fenced_by_the_one_that_takes_over(
     ids = many_ids(300)
     assert ids.fence("--create-missing").exit_code == 0
     node = coordinator_of(ids.servers, ids.names[0])
-    lost = [name for name, told in describe(ids.servers, ids.names).items() if told and told.coordinator == node]
+    lost = [
+        name
+        for name, description in describe(ids.servers, ids.names).items()
+        if description and description.coordinator == node
+    ]
     three_brokers.kill_broker(node)
     ran = ids.fence("--timeout", "120")
     ids.check(ran)
     now = describe(ids.servers, lost)
-    assert all(told is not None and told.coordinator != node for told in now.values())
+    assert all(description is not None and description.coordinator != node for description in now.values())
 
 
 def _event_after(results: int, monkeypatch: pytest.MonkeyPatch) -> threading.Event:
@@ -139,10 +144,10 @@ def _event_after(results: int, monkeypatch: pytest.MonkeyPatch) -> threading.Eve
     event, end = threading.Event(), StepProgress.end
     left = iter(range(results, -1, -1))
 
-    def counted(progress: StepProgress, *told: Any) -> Any:
+    def counted(progress: StepProgress, *description: Any) -> Any:
         if next(left, 0) == 0:
             event.set()
-        return end(progress, *told)
+        return end(progress, *description)
 
     monkeypatch.setattr(StepProgress, "end", counted)
     return event
@@ -355,8 +360,8 @@ def interrupted(
 ) -> tuple[list[str], subprocess.Popen[str], str, str]:
     """The IDs, the process that was interrupted after it had created a thousand of them, and its streams."""
     before = fence(sandbox, tmp_path, [f"{fresh_name('before')}-{number}" for number in range(COORDINATORS)])
-    _, told = before.communicate(timeout=180)
-    assert before.returncode == 0, told
+    _, description = before.communicate(timeout=180)
+    assert before.returncode == 0, description
     prefix = fresh_name("cut-short")
     names = [f"{prefix}-{number}" for number in range(INTERRUPTED_IDS)]
     process = fence(sandbox, tmp_path, names)
@@ -400,10 +405,10 @@ def test_ctrl_c_lists_every_id_with_what_became_of_it(
         "what is said to be not sent was not"
     )
     for each in fenced:
-        told = now[each["transactional_id"]]
-        assert told is not None
+        description = now[each["transactional_id"]]
+        assert description is not None
         after = each["after"]
-        assert (told.producer.producer_id, told.producer.producer_epoch) == (
+        assert (description.producer.producer_id, description.producer.producer_epoch) == (
             after["producer_id"],
             after["producer_epoch"],
         )

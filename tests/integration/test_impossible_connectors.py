@@ -89,10 +89,10 @@ def test_every_command_names_them_and_continues_for_the_others(
         assert all(is_topic_name(each["resource_name"]) for each in topics)
         assert any(good in each["connectors"] for each in topics)
 
-        told = data("doctor", *named)
-        assert impossible(told) == set(odd)
-        assert ("EOS131", good) in {(each["id"], each["subject"]) for each in told["findings"]}
-        assert "enabled" in {each["exactly_once"] for each in told["workers"]}
+        answer = data("doctor", *named)
+        assert impossible(answer) == set(odd)
+        assert ("EOS131", good) in {(each["id"], each["subject"]) for each in answer["findings"]}
+        assert "enabled" in {each["exactly_once"] for each in answer["workers"]}
 
         checked = data("upgrade-check", "--to", "enabled", *named)
         assert {each["phase"] for each in checked["workers"]} == {"enabled"}

@@ -77,17 +77,19 @@ def test_a_client_reads_a_cluster_and_sees_plans_and_no_secret(connect_sandbox: 
         assert client.end(commit=True) == 0  # no plan was applied
     with RestClient(connect_sandbox.connect_url(1), 60) as rest:
         rest.request("DELETE", f"/connectors/{name}")
-    told = {tool: result.content[0].text for tool, result in said.items()}
-    assert SECRET not in str(told)
-    assert name in [each["name"] for each in json.loads(told["list_connectors"])["data"]["connectors"]]
-    assert json.loads(told["inspect_config"])["kind"] == "inspect-config"
-    [listed] = json.loads(told["describe_transactions"])["data"]["transactions"]
+    texts = {tool: result.content[0].text for tool, result in said.items()}
+    assert SECRET not in str(texts)
+    assert name in [each["name"] for each in json.loads(texts["list_connectors"])["data"]["connectors"]]
+    assert json.loads(texts["inspect_config"])["kind"] == "inspect-config"
+    [listed] = json.loads(texts["describe_transactions"])["data"]["transactions"]
     assert (listed["transactional_id"], listed["state"]) == (name, "Ongoing")
-    assert name in told["plan_fencing"]
-    assert told["plan_fencing"].endswith("Nothing was applied. A person plans it again, and applies it, with eosctl.\n")
-    assert "It would be refused: " in told["plan_abort"]
+    assert name in texts["plan_fencing"]
+    assert texts["plan_fencing"].endswith(
+        "Nothing was applied. A person plans it again, and applies it, with eosctl.\n"
+    )
+    assert "It would be refused: " in texts["plan_abort"]
     assert said["trace_record"].is_error
-    assert "does not exist" in told["trace_record"]
+    assert "does not exist" in texts["trace_record"]
 
 
 def _server(sandbox: Sandbox) -> StdioServerParameters:

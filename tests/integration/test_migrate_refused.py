@@ -28,8 +28,8 @@ def test_a_connector_of_an_unknown_name(ground: Ground):
 def test_a_connector_of_other_workers(ground: Ground):
     """Its offsets are there, and the config topic that was named never held it: it may run."""
     ground.put(ground.offsets, b'["theirs",{"f":1}]', b'{"p":1}')
-    told = f"whether connector theirs is stopped is unknown: config topic {ground.configs} never held it"
-    refused(ground.migrate("theirs", "--yes"), 8, told, "--config-topic")
+    message = f"whether connector theirs is stopped is unknown: config topic {ground.configs} never held it"
+    refused(ground.migrate("theirs", "--yes"), 8, message, "--config-topic")
     assert ground.held() == {}
 
 
@@ -80,7 +80,7 @@ def test_a_dry_run_writes_nothing_and_does_not_ask(ground: Ground):
 
 
 @pytest.mark.parametrize(
-    ("flags", "told"),
+    ("flags", "message"),
     [
         (("--to-worker-topic",), "contradict each other"),
         (("--to-topic", "two words"), "cannot be the name of a topic"),
@@ -89,8 +89,8 @@ def test_a_dry_run_writes_nothing_and_does_not_ask(ground: Ground):
         (("--connector", "running", "--rename-to", "x"), "--rename-to is for one connector"),
     ],
 )
-def test_flags_that_contradict_one_another(ground: Ground, flags: tuple[str, ...], told: str):
-    refused(ground.migrate("stopped", "--yes", *flags), 2, told)
+def test_flags_that_contradict_one_another(ground: Ground, flags: tuple[str, ...], message: str):
+    refused(ground.migrate("stopped", "--yes", *flags), 2, message)
 
 
 def test_a_rename_map_that_gives_two_connectors_one_name(ground: Ground, eosctl: Eosctl, tmp_path: Path):
@@ -128,7 +128,7 @@ class TestMissingAcls:
         }
 
     @pytest.mark.parametrize(
-        ("missing", "told"),
+        ("missing", "message"),
         [
             ("write", "User:tool lacks Write on topic {0}-target"),
             ("id", "User:tool lacks Write on transactional ID {0}-stopped-0"),
@@ -136,7 +136,7 @@ class TestMissingAcls:
         ],
     )
     def test_it_is_named(
-        self, ground: Ground, sandbox: Sandbox, eosctl: Eosctl, tmp_path: Path, missing: str, told: str
+        self, ground: Ground, sandbox: Sandbox, eosctl: Eosctl, tmp_path: Path, missing: str, message: str
     ):
         ground.create(ground.target, 3)
         config = tmp_path / "tool.properties"
@@ -146,7 +146,7 @@ class TestMissingAcls:
         with allowed(sandbox, "tool", *grants):
             ran = ground.migrate("stopped", "--yes", "--command-config", config)
         ground.servers = plain
-        refused(ran, 5, told.format(ground.name))
+        refused(ran, 5, message.format(ground.name))
         assert ground.held() == {}
 
     def test_with_all_of_them_it_is_moved(self, ground: Ground, sandbox: Sandbox, tmp_path: Path):

@@ -56,8 +56,8 @@ def test_aborted_source_records_break_it_unless_the_mirror_is_known_to_read_unco
     copied.write(range(20, 30))
     copied.copy([*range(15), *range(20, 30)])
     assert (copied.audit().verdict, copied.audit().counts) == ("broken", {"aborted": 5})
-    told = copied.audit("--isolation", "read_uncommitted")
-    assert (told.verdict, told.findings["aborted-mirrored"]["severity"]) == ("held", "warning")
+    audited = copied.audit("--isolation", "read_uncommitted")
+    assert (audited.verdict, audited.findings["aborted-mirrored"]["severity"]) == ("held", "warning")
 
 
 def test_behind_an_open_source_transaction_plain_records_are_committed_and_its_own_are_not_decided(copied: Copied):

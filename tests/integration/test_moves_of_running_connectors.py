@@ -175,9 +175,11 @@ def test_ctrl_c_while_it_is_stopped_says_which_connector_may_be_stopped_and_what
         f"eosctl: error: interrupted in step 1, stop connector {lines.topic} and wait until it has no tasks: whether "
         "it was done is not known\n"
     ) in ran.stderr
-    [told] = re.findall(r"hint: run the same command again, or resume it with its old offsets: curl (.+)", ran.stderr)
-    assert told == f"-X PUT {url}/connectors/{lines.topic}/resume"
-    assert lines.place.home.ask("PUT", told.removeprefix(f"-X PUT {url}")) < 400
+    [request] = re.findall(
+        r"hint: run the same command again, or resume it with its old offsets: curl (.+)", ran.stderr
+    )
+    assert request == f"-X PUT {url}/connectors/{lines.topic}/resume"
+    assert lines.place.home.ask("PUT", request.removeprefix(f"-X PUT {url}")) < 400
     lines.check_exactly_once()
     assert move("--connect-url", url, "--stop", "--set-config", "--resume", "--yes").exit_code == 0
     lines.check_exactly_once()

@@ -517,8 +517,8 @@ def test_a_new_key_is_written_only_if_there_is_one_way_to(ground: Ground, restor
     )
     ran = restore(new, "--create-keys")
     assert ran.exit_code == 0, ran.stderr
-    [told] = [each for each in json.loads(ran.stdout)["data"]["findings"] if each["id"] == "EOS409"]
-    assert told["severity"] == "warning"
+    [reason] = [each for each in json.loads(ran.stdout)["data"]["findings"] if each["id"] == "EOS409"]
+    assert reason["severity"] == "warning"
     assert ground.held()[b'["stopped",{"g":"new"}]'] == b'{"p":1}'
     unknown = {"offsets": [entry({"g": "x", "h": "y"}, {"p": 1})]}
     ran = restore(unknown)
@@ -546,7 +546,7 @@ def test_offsets_of_a_connector_that_was_deleted_go_where_it_had_them(ground: Gr
 
 
 @pytest.mark.parametrize(
-    ("offset", "told"),
+    ("offset", "reason"),
     [
         ({"positon": 3893}, '{"filename": "f"}: the offset lacks position and has positon more'),
         ({"position": "3893"}, 'position is text ("3893"), and a whole number (4643) now'),
@@ -559,14 +559,14 @@ def test_offsets_of_a_connector_that_was_deleted_go_where_it_had_them(ground: Gr
     ],
 )
 def test_a_position_that_is_misspelt_impossible_or_skips_records_needs_force(
-    ground: Ground, restore: Callable[..., Ran], offset: dict[str, object], told: str
+    ground: Ground, restore: Callable[..., Ran], offset: dict[str, object], reason: str
 ):
     key = b'["stopped",{"filename":"f"}]'
     ground.put(ground.offsets, key, b'{"position":4643}')
     body = {"offsets": [entry({"filename": "f"}, offset)]}
     ran = restore(body)
     assert (ran.exit_code, ground.held()[key]) == (8, b'{"position":4643}')
-    assert told in ran.stderr
+    assert reason in ran.stderr
     ran = restore(body, "--force")
     assert ran.exit_code == 0, ran.stderr
     assert json.loads(ground.held()[key]) == offset

@@ -122,8 +122,8 @@ def test_a_worker_that_does_not_answer_and_tasks_that_wait_for_it(
 
 
 def workers_with_tasks(rest: Rest, *names: str) -> set[str]:
-    told = [rest.ask("GET", f"/connectors/{name}/status")["tasks"] for name in names]
-    return {task["worker_id"] for tasks in told for task in tasks if task["state"] == "RUNNING"}
+    answers = [rest.ask("GET", f"/connectors/{name}/status")["tasks"] for name in names]
+    return {task["worker_id"] for tasks in answers for task in tasks if task["state"] == "RUNNING"}
 
 
 @pytest.mark.proves("EOS012", "EOS014")
@@ -200,8 +200,8 @@ def test_a_standalone_worker_writes_without_transactions_and_takes_no_empty_part
     assert end_of(cluster, config["topic"]) == LINES, "no marker ends a transaction"
     doctor = by_files(cluster, eosctl, settings)
     standalone = ("EOS029", str(settings))
-    told = doctor.sees(standalone)[standalone]
-    assert f"{SUPPORT}=enabled has no effect" in told["message"]
+    answers = doctor.sees(standalone)[standalone]
+    assert f"{SUPPORT}=enabled has no effect" in answers["message"]
 
     reporter = "metric.reporters=org.apache.kafka.common.metrics.JmxReporter"
     settings.write_text(f"{settings.read_text()}{reporter},\n")

@@ -87,13 +87,13 @@ def test_no_secret_is_in_the_file_nor_in_an_answer(
     assert keys
     file = tmp_path / "cluster.snapshot"
     assert eosctl("snapshot", "save", file, *cluster).exit_code == 0
-    told = [file.read_text()]
+    texts = [file.read_text()]
     for output in ("json", "yaml", "table"):
-        told += [eosctl("inspect-config", *cluster, "-o", output, *flags).stdout for flags in ((), ("--history",))]
-    for text in told:
+        texts += [eosctl("inspect-config", *cluster, "-o", output, *flags).stdout for flags in ((), ("--history",))]
+    for text in texts:
         assert "in-the-clear" not in text
         assert not [key for key in keys if key in text]
-    assert REFERENCE in told[0], "a reference is no secret"
+    assert REFERENCE in texts[0], "a reference is no secret"
 
 
 def test_an_unauthorized_read_is_noted_with_the_reason(sandbox: Sandbox, eosctl: Eosctl, tmp_path: Path) -> None:

@@ -239,10 +239,10 @@ def test_offset_commits_that_hang_are_found_with_the_group_that_waits_and_aborte
     assert ran.exit_code == 0, ran.stderr
     asked = json.loads(ran.stdout)["data"]
     assert asked["group"]["pending_offset_commits"] == ["input-0"]
-    told = {each["topic"]: (each["partition"], each["by"]) for each in asked["partitions"]}
-    assert told[CONSUMER_OFFSETS][0] == place
-    assert ID in told[CONSUMER_OFFSETS][1]
-    assert told[INPUT.topic] == (0, None)
+    reported = {each["topic"]: (each["partition"], each["by"]) for each in asked["partitions"]}
+    assert reported[CONSUMER_OFFSETS][0] == place
+    assert ID in reported[CONSUMER_OFFSETS][1]
+    assert reported[INPUT.topic] == (0, None)
 
     ran = eosctl(
         "transactions", "abort", "-b", servers, "--topic", CONSUMER_OFFSETS, "--partition", place,
@@ -252,9 +252,9 @@ def test_offset_commits_that_hang_are_found_with_the_group_that_waits_and_aborte
     assert eosctl(*hanging).exit_code == 0
     with wire_to(servers) as wire:
         deadline = time.monotonic() + 10
-        while (told := stable_offset(wire))[1] == UNSTABLE_OFFSET_COMMIT and time.monotonic() < deadline:
+        while (reported := stable_offset(wire))[1] == UNSTABLE_OFFSET_COMMIT and time.monotonic() < deadline:
             time.sleep(0.05)
-    assert told == (3, 0), "the offset of the aborted transaction must not count"
+    assert reported == (3, 0), "the offset of the aborted transaction must not count"
 
 
 @pytest.mark.matrix
@@ -356,9 +356,9 @@ def test_the_log_is_read_as_kafka_reads_it_live_and_from_its_files(
     assert live.exit_code == 0, live.stderr
     rows = {row["transactional_id"]: row for row in json.loads(live.stdout)["data"]["transactional_ids"]}
     assert set(rows) == set(IDS)
-    told = describe(servers, IDS)
+    reported = describe(servers, IDS)
     for name, row in rows.items():
-        known = told[name]
+        known = reported[name]
         assert known is not None
         assert (row["state"], row["producer_id"], row["producer_epoch"]) == (
             known.state.value,

@@ -77,8 +77,8 @@ def _same_epoch_was_used(stage: Stage, place: TopicPartition, producer) -> bool:
     from eosctl.sources.kafka_transactions import active_producers
 
     with wire_to(stage.servers) as wire:
-        told = {each.producer: each.last_sequence for each in active_producers(wire, {place: 1})}
-    return told.get(producer, -1) >= 0
+        described = {each.producer: each.last_sequence for each in active_producers(wire, {place: 1})}
+    return described.get(producer, -1) >= 0
 
 
 @pytest.fixture(scope="module")
@@ -114,10 +114,10 @@ def _work_elsewhere(stage: Stage) -> Producer:
 
 
 def _hang_beside(wire, _before) -> Hung:
-    (told,) = describe(wire.properties.bootstrap_servers[0], ["at-work-elsewhere"]).values()
+    (described,) = describe(wire.properties.bootstrap_servers[0], ["at-work-elsewhere"]).values()
     place = TopicPartition("quiet", 0)
-    offset = produce(wire, place, "at-work-elsewhere", transactional_batch(told.producer))
-    return Hung(place, told.producer, offset, "at-work-elsewhere")
+    offset = produce(wire, place, "at-work-elsewhere", transactional_batch(described.producer))
+    return Hung(place, described.producer, offset, "at-work-elsewhere")
 
 
 def hanging(eosctl: Eosctl, stage: Stage, *more: str) -> dict:

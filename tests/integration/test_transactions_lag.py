@@ -152,12 +152,12 @@ def test_cycles_of_a_watch_that_continue_each_other_count_what_a_consumer_then_g
         watched = watched.continuing(found.log)
         lags = {each.labels: each.value for each in found.samples if each.metric == metrics.GROUP_RECORDS}
         listed = json.loads(eosctl("transactions", "lso", "-b", servers, "-o", "json").stdout)["data"]["groups"]
-        told = {row["group_id"]: row["lag_records"]["readable"] for row in listed}
+        shown = {row["group_id"]: row["lag_records"]["readable"] for row in listed}
         for group, reader in zip(groups, readers, strict=True):
             if any(positions[group]):
                 places = [TopicPartition(topic, each, at) for each, at in enumerate(positions[group])]
                 read = sum(read_from(reader, place) for place in places)
-                assert (lags[group,], told.get(group, 0)) == (read, read), f"seed {seed}"
+                assert (lags[group,], shown.get(group, 0)) == (read, read), f"seed {seed}"
         producers[0].abort_transaction(30)
     for reader in readers:
         reader.close()

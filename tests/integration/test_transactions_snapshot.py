@@ -45,9 +45,9 @@ def answers(kafka_version: str, tmp_path_factory: pytest.TempPathFactory) -> tup
         there = ("-b", servers, "--group-id", "connect-cluster", "-o", "json")
         saved = run("snapshot", "save", file, *there)
         assert saved.exit_code == 3, "no worker runs, so the group does not exist"
-        told = {name: run("transactions", *words, *there) for name, words in QUESTIONS.items()}
+        texts = {name: run("transactions", *words, *there) for name, words in QUESTIONS.items()}
         live.abort_transaction(30)
-    return file, {name: (ran.exit_code, json.loads(ran.stdout)) for name, ran in told.items()}
+    return file, {name: (ran.exit_code, json.loads(ran.stdout)) for name, ran in texts.items()}
 
 
 def _transactions(servers: str) -> Producer:
@@ -88,9 +88,9 @@ def without_moving(value: Any) -> Any:
 def test_a_snapshot_answers_as_the_cluster_did(
     name: str, answers: tuple[Path, dict[str, tuple[int, Any]]], eosctl: Eosctl
 ) -> None:
-    file, told = answers
+    file, texts = answers
     ran = eosctl("transactions", *QUESTIONS[name], "--snapshot", file, "-o", "json")
-    code, live = told[name]
+    code, live = texts[name]
     assert ran.exit_code == code, ran.stderr
     ours, theirs = (without_moving(each) for each in (json.loads(ran.stdout), live))
     if name == "describe":

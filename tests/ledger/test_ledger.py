@@ -575,10 +575,10 @@ def test_a_disk_that_refuses_to_write_leaves_the_ledger_as_it_was(tmp_path: Path
     ledger = open_ledger(url)
     read_up_to(ledger, "job", 10)
     root = str(Path(__file__).parents[2])
-    told = subprocess.run(
+    ran = subprocess.run(
         [sys.executable, "-c", CUT_SHORT, url], cwd=root, capture_output=True, text=True, check=True
     ).stdout
-    assert told.startswith(f"ConfigError cannot write ledger {tmp_path}/l.db: the disk fails, or is full (")
+    assert ran.startswith(f"ConfigError cannot write ledger {tmp_path}/l.db: the disk fails, or is full (")
     assert ledger.state("job", CLUSTER).cursors[next(iter(ledger.state("job", CLUSTER).cursors))].offset == 10
     read_up_to(ledger, "job", 20)
 

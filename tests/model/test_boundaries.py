@@ -109,9 +109,9 @@ def test_an_address_of_this_host_is_known_by_its_name(place: str, loops: bool):
 
 @pytest.mark.parametrize(("count", "more"), [(0, False), (1, False), (3, False), (40, True)])
 def test_the_first_few_are_named_and_the_others_counted(count: int, more: bool):
-    told = first_few([f"n{number}" for number in range(count)])
-    assert ("more" in told) is more
-    assert count == 0 or told.startswith("n0")
+    listing = first_few([f"n{number}" for number in range(count)])
+    assert ("more" in listing) is more
+    assert count == 0 or listing.startswith("n0")
 
 
 NO_ANSWER = Skipped("no answer")

@@ -111,7 +111,7 @@ def bindings(*there: AclBinding) -> PlanFacts:
 
 
 @pytest.mark.parametrize(
-    ("precondition", "facts", "told"),
+    ("precondition", "facts", "message"),
     [
         (ClusterIs(S, "a"), PlanFacts({S: "a"}), None),
         (ClusterIs(S, "a"), PlanFacts({S: "b"}), "the plan is for source cluster a, this is b"),
@@ -168,16 +168,16 @@ def bindings(*there: AclBinding) -> PlanFacts:
         (AclsPresent(S, (MAY_WRITE,)), PlanFacts(acls={S: Skipped("no access")}), "are there is unknown: no access"),
     ],
 )  # fmt: skip
-def test_a_precondition_holds_or_says_why_not(precondition, facts: PlanFacts, told: str | None):
+def test_a_precondition_holds_or_says_why_not(precondition, facts: PlanFacts, message: str | None):
     """A row for each way in which it does not hold; what could not be read does not hold either."""
     found = precondition.violation(facts)
-    assert found == told if told is None else told in (found or "")
+    assert found == message if message is None else message in (found or "")
 
 
 def test_every_kind_of_precondition_has_a_row_with_which_it_holds_and_one_with_which_it_does_not():
     rows = test_a_precondition_holds_or_says_why_not.pytestmark[0].args[1]
-    assert {type(each) for each, _, told in rows if told is None} == {*get_args(Precondition)}
-    assert {type(each) for each, _, told in rows if told is not None} == {*get_args(Precondition)}
+    assert {type(each) for each, _, message in rows if message is None} == {*get_args(Precondition)}
+    assert {type(each) for each, _, message in rows if message is not None} == {*get_args(Precondition)}
 
 
 def test_an_open_transaction_is_waited_for_or_ended_because_a_new_plan_would_meet_it_too():
@@ -188,10 +188,10 @@ def test_an_open_transaction_is_waited_for_or_ended_because_a_new_plan_would_mee
 
 def test_an_undo_of_a_connector_that_continued_names_the_way_to_place_it_by_hand():
     wanted, undo = OffsetsUnchanged(T, "t", "c", "x"), Plan("undo", 1, ())
-    told = cure([wanted], offsets(), undo, ("-b", "b:9092"))
-    assert told.startswith("connector c has written newer offsets")
-    assert "`eosctl offsets export -b b:9092 --connector c offsets.json`" in told
-    assert "`eosctl offsets restore -b b:9092 --connector c --stop --resume offsets.json`" in told
+    message = cure([wanted], offsets(), undo, ("-b", "b:9092"))
+    assert message.startswith("connector c has written newer offsets")
+    assert "`eosctl offsets export -b b:9092 --connector c offsets.json`" in message
+    assert "`eosctl offsets restore -b b:9092 --connector c --stop --resume offsets.json`" in message
 
 
 WRITE = WriteOffsets(S, "own", "c", "g-c-0", 60_000, (), "read", "old", "new")
@@ -204,7 +204,7 @@ NAMED = PlanTarget(S, (), (), "configs-2")
 
 
 @pytest.mark.parametrize(
-    ("steps", "places", "operated", "told"),
+    ("steps", "places", "operated", "message"),
     [
         ([WRITE, TO_OWN], (HERE,), None, "--connector c --to-topic own --stop"),
         ([WRITE, TO_WORKERS], (HERE,), None, "--connector c --to-worker-topic --stop"),
@@ -219,16 +219,18 @@ NAMED = PlanTarget(S, (), (), "configs-2")
         ([WRITE, AND_MORE], (HERE,), None, None),
     ],
 )
-def test_a_connector_that_continued_is_moved_again_by_a_command_that_moves_nothing_else(steps, places, operated, told):
+def test_a_connector_that_continued_is_moved_again_by_a_command_that_moves_nothing_else(
+    steps, places, operated, message
+):
     """Any other plan did more than that one command, so it is not named as the way."""
     plan = Plan("migrate-offsets", 1, tuple(map(PlannedStep, steps)), places, operated)
     command = moved_again(plan, ("-b", "b:9092"))
-    if told is None:
+    if message is None:
         assert command is None
     else:
         assert command is not None
         assert command.startswith("eosctl migrate-offsets -b b:9092 --group-id g ")
-        assert told in command
+        assert message in command
 
 
 def test_a_changed_transaction_needs_its_owner_s_answer_again_before_another_plan():
@@ -244,11 +246,11 @@ def test_a_changed_transaction_needs_its_owner_s_answer_again_before_another_pla
 
 def test_a_connector_that_shows_tasks_although_it_is_stopped_is_to_be_stopped_again():
     wanted = ConnectorStopped(S, "c")
-    told = cure([wanted], connector(ConnectorFacts("STOPPED", 1)))
-    assert told.startswith("stop it again (PUT /connectors/c/stop, or --stop with --connect-url)")
-    assert told.endswith("; then run the plan again")
+    message = cure([wanted], connector(ConnectorFacts("STOPPED", 1)))
+    assert message.startswith("stop it again (PUT /connectors/c/stop, or --stop with --connect-url)")
+    assert message.endswith("; then run the plan again")
     operated = Plan("migrate-offsets", 1, (), operated=OperatedConnectors(states={"c": "running"}))
-    assert cure([wanted], connector(ConnectorFacts("STOPPED", 1)), operated) == told
+    assert cure([wanted], connector(ConnectorFacts("STOPPED", 1)), operated) == message
     assert cure([wanted], connector(ConnectorFacts("RUNNING", 1)), operated).startswith("set state: stopped in its")
     assert cure([wanted], connector(ConnectorFacts("RUNNING", 1))).startswith("make the plan again")
     assert wanted.how_to_stop(connector(ConnectorFacts("RUNNING", 1))).startswith("stop it first")

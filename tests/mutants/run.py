@@ -60,10 +60,10 @@ def main() -> int:
     WORK.mkdir(parents=True, exist_ok=True)
     samples = {seed: sampled(seed, given.count, given.only) for seed in given.seed}
     results = tried(sorted(set().union(*samples.values())), given.processes, (given.budget, given.again), given.check)
-    told = [
+    times = [
         report(seed, sample, results, given.budget + given.again, keep=given.keep) for seed, sample in samples.items()
     ]
-    return max(told)
+    return max(times)
 
 
 def sampled(seed: int, count: int, only: str) -> list[Mutant]:

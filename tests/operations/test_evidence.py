@@ -372,8 +372,8 @@ def test_both_forms_say_the_same_of_each_worker(tmp_path: Path, name: str):
     own = {"rest.advertised.host.name", "rest.advertised.port"}
     assert list(by_file) == list(by_resource) == list(URLS)
     for url in URLS:
-        told = {key: value for key, value in by_file[url].items() if key not in own}
-        assert told == {key: value for key, value in by_resource[url].items() if key in told}
+        settings = {key: value for key, value in by_file[url].items() if key not in own}
+        assert settings == {key: value for key, value in by_resource[url].items() if key in settings}
     verdicts = [
         check_upgrade(Evidence(as_of=0, worker_files=files, group_id="g"), phase).verdict
         for phase in Phase

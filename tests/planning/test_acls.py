@@ -63,8 +63,8 @@ def line(planned: PlannedBinding) -> str:
 
 
 def with_settings(connector: ConnectorConfig, **settings: str) -> ConnectorConfig:
-    told = {key: each.value for key, each in connector.properties.items()}
-    return connector_of(told | {key.replace("_", "."): value for key, value in settings.items()}, "c.json")
+    set_before = {key: each.value for key, each in connector.properties.items()}
+    return connector_of(set_before | {key.replace("_", "."): value for key, value in settings.items()}, "c.json")
 
 
 def test_without_exactly_once_a_source_needs_its_topic_only():
@@ -215,8 +215,8 @@ def test_an_override_of_credentials_is_followed_where_the_policy_allows_it(polic
     overriding = connector_of(
         {key: each.value for key, each in SOURCE.properties.items()} | sasl("producer.override.", "other"), "c.json"
     )
-    told = {key: each.value for key, each in WORKER.properties.items()}
-    worker = worker_of(told | {"connector.client.config.override.policy": policy}, "w")
+    set_before = {key: each.value for key, each in WORKER.properties.items()}
+    worker = worker_of(set_before | {"connector.client.config.override.policy": policy}, "w")
     found = plan_acls(AclRequest((ConnectCluster((worker,), (overriding,)),), SourceSupport.ENABLED), _no_certificate)
     assert "other Write Topic out" in lines(found)
 
@@ -326,8 +326,8 @@ ELSEWHERE = with_settings(
 
 def at(servers: str) -> WorkerConfig:
     """The worker of these bootstrap.servers."""
-    told = {key: each.value for key, each in WORKER.properties.items()}
-    return worker_of({**told, "bootstrap.servers": servers}, "worker.properties")
+    set_before = {key: each.value for key, each in WORKER.properties.items()}
+    return worker_of({**set_before, "bootstrap.servers": servers}, "worker.properties")
 
 
 def request(*workers: WorkerConfig, connector: ConnectorConfig = SOURCE, **more: object) -> AclRequest:
@@ -465,8 +465,8 @@ SIGNALS = {
 
 
 def debezium(kind: str = POSTGRESQL, **settings: str) -> ConnectorConfig:
-    told = {"name": "c", "connector.class": kind, "topic.prefix": "shop"}
-    return connector_of(told | settings, "c.json")
+    set_before = {"name": "c", "connector.class": kind, "topic.prefix": "shop"}
+    return connector_of(set_before | settings, "c.json")
 
 
 def topics(connector: ConnectorConfig, *, optional: bool = False) -> set[str]:

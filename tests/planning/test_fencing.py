@@ -273,8 +273,10 @@ def test_a_transaction_of_two_phase_commit_is_fenced_with_a_warning() -> None:
 
 
 def result(outcome: FenceOutcome, error: str | None = None, coordinator: int | None = 2) -> FenceResult:
-    told = None if error is None else FenceError(error, "so it said")
-    return FenceResult(FenceStep(Candidate("g-orders-0", named=True), None), outcome, None, 1, 1.0, coordinator, told)
+    message = None if error is None else FenceError(error, "so it said")
+    return FenceResult(
+        FenceStep(Candidate("g-orders-0", named=True), None), outcome, None, 1, 1.0, coordinator, message
+    )
 
 
 FENCED, SKIPPED_ID = result(FenceOutcome.FENCED), result(FenceOutcome.SKIPPED)
@@ -285,7 +287,7 @@ def failed(error: str | None, coordinator: int | None = 2) -> FenceResult:
 
 
 @pytest.mark.parametrize(
-    ("results", "code", "told"),
+    ("results", "code", "message"),
     [
         ([FENCED, FENCED], None, ""),
         ([SKIPPED_ID], None, ""),
@@ -304,11 +306,11 @@ def failed(error: str | None, coordinator: int | None = 2) -> FenceResult:
         ([SKIPPED_ID, failed("TIMED_OUT")], 4, "no ID was fenced in time"),
     ],
 )
-def test_a_fencing_ends_by_what_was_fenced_and_by_why_the_first_id_was_not(results, code: int | None, told: str):
+def test_a_fencing_ends_by_what_was_fenced_and_by_why_the_first_id_was_not(results, code: int | None, message: str):
     """Not fenced, not fenced for certain, and fenced in part: the exit codes differ, too."""
     failure = failure_of(FencingOutcome(tuple(results), 1.0), "User:tool")
     assert (failure and failure.exit_code) == code
-    assert failure is None or told in failure.message
+    assert failure is None or message in failure.message
 
 
 def test_an_interrupted_fencing_lists_the_fenced_ids_also_after_another_error():
@@ -372,7 +374,7 @@ def found(
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "message"),
     [
         ({"producer": None, "support": ON}, None),
         ({"producer": None, "support": ON, "workers": THERE}, "keep their topics in Kafka cluster there; this is here"),
@@ -389,10 +391,10 @@ def found(
         ({"producer": THERE, "support": OFF, "target": THERE, "stays": True}, None),
     ],
 )
-def test_a_move_reads_and_writes_where_the_offsets_are(given: dict, told: str | None):
+def test_a_move_reads_and_writes_where_the_offsets_are(given: dict, message: str | None):
     answers = found(**given)
-    assert [severity for _, severity, _ in answers] == ([] if told is None else ["error"])
-    assert told is None or told in answers[0][2]
+    assert [severity for _, severity, _ in answers] == ([] if message is None else ["error"])
+    assert message is None or message in answers[0][2]
 
 
 def test_the_cluster_is_named_as_the_config_names_it():

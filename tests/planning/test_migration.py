@@ -113,8 +113,8 @@ def test_a_topic_for_offsets_of_several_topics_gets_the_replicas_of_the_one_that
 
 def test_more_replicas_than_brokers_of_the_target_are_refused_before_anything_is_done():
     facts = replace(FACTS, topics={**FACTS.topics, (S, "old"): TopicNow(TopicFacts("old", 3, 3), "id")})
-    for brokers, told in ((2, 1), (3, 0), (None, 0)):
-        assert len(plan_migration(WISH, replace(facts, target_brokers=brokers)).objections) == told
+    for brokers, message in ((2, 1), (3, 0), (None, 0)):
+        assert len(plan_migration(WISH, replace(facts, target_brokers=brokers)).objections) == message
     refused = plan_migration(WISH, replace(facts, target_brokers=2))
     assert refused.objections == (
         "the plan creates topic new with replication factor 3, and the target cluster has 2 brokers",
@@ -193,7 +193,7 @@ def test_connectors_that_move_at_once_to_one_topic_and_to_new_names_each_keep_th
 
 
 @pytest.mark.parametrize(
-    ("facts", "told"),
+    ("facts", "message"),
     [
         (RUNNING, "connector c is RUNNING with 2 tasks, not STOPPED with none"),
         (replace(FACTS, connectors={(S, "c"): Skipped("nobody told")}), "is stopped is unknown: nobody told"),
@@ -209,9 +209,9 @@ def test_connectors_that_move_at_once_to_one_topic_and_to_new_names_each_keep_th
         ),
     ],
 )
-def test_each_objection_to_a_migration_refuses_the_plan(facts: MigrationFacts, told: str):
+def test_each_objection_to_a_migration_refuses_the_plan(facts: MigrationFacts, message: str):
     [objection] = plan_migration(WISH, facts).objections
-    assert told in objection
+    assert message in objection
 
 
 def test_stop_cannot_help_where_the_state_is_unknown():
@@ -276,8 +276,8 @@ def test_it_is_resumed_only_where_the_workers_answer_what_was_written():
 
 def test_a_config_that_is_not_there_cannot_be_set():
     facts = replace(FACTS, connectors={(S, "c"): ConnectorFacts(None)})
-    told = "connector c does not exist, so there is no config for --set-config"
-    assert plan_migration(ALL, facts).objections == (told,)
+    message = "connector c does not exist, so there is no config for --set-config"
+    assert plan_migration(ALL, facts).objections == (message,)
     assert plan_migration(WISH, facts).objections == ()
     renamed = replace(ALL, moves=(replace(TO_OWN, new_name="d"),))
     created = replace(FACTS, connectors={(S, "c"): ConnectorFacts(None), (S, "d"): ConnectorFacts("STOPPED")})
@@ -322,9 +322,9 @@ def test_an_undo_says_which_connectors_it_leaves_stopped():
         texts = [each.step.instruction for each in undo_plan(plan).steps if isinstance(each.step, ManualStep)]
         return [each for each in texts if "it is left STOPPED" in each]
 
-    told = "resume connector c when it may continue (PUT /connectors/c/resume): it is left STOPPED"
-    assert left(plan_migration(replace(ALL, stop=False), FACTS).plan) == [told]
-    assert left(plan_migration(WISH, FACTS).plan) == [f"{told}, if it exists"]
+    message = "resume connector c when it may continue (PUT /connectors/c/resume): it is left STOPPED"
+    assert left(plan_migration(replace(ALL, stop=False), FACTS).plan) == [message]
+    assert left(plan_migration(WISH, FACTS).plan) == [f"{message}, if it exists"]
     assert left(plan_migration(ALL, RUNNING).plan) == [], "the plan stopped it, so the undo resumes it"
 
 
@@ -337,8 +337,8 @@ def test_an_undo_between_clusters_takes_the_offsets_back_and_leaves_the_new_conn
     assert (one(undo, StopConnector).step.side, one(undo, WriteOffsets).step.side) == (T, T)
     assert one(undo, WriteOffsets).step.records[0].value is None
     assert one(undo, ResumeConnector).step == ResumeConnector(S, "c")
-    told = [each.step.instruction for each in undo.steps if isinstance(each.step, ManualStep)]
-    assert told[0] == "delete connector c, which the plan created, before any other"
+    message = [each.step.instruction for each in undo.steps if isinstance(each.step, ManualStep)]
+    assert message[0] == "delete connector c, which the plan created, before any other"
 
 
 ORDERS_KEY = b'["orders",{"server":"shop"}]'

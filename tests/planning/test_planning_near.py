@@ -104,8 +104,8 @@ def difference_of(
 ) -> dict[str, object]:
     found = compare_acls(acls.WISH, acls.PLAN, existing, servers, super_users=super_users)
     statuses = {line(each.planned): each.status for each in found.compared}
-    told = [f"{each.id} {each.severity} {each.subject}" for each in found.findings]
-    return {**statuses, "extra": [line(each.binding) for each in found.extra], "findings": told}
+    rows = [f"{each.id} {each.severity} {each.subject}" for each in found.findings]
+    return {**statuses, "extra": [line(each.binding) for each in found.extra], "findings": rows}
 
 
 def changes_of(existing: frozenset[AclBinding], prune: bool) -> list[str]:

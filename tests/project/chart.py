@@ -106,8 +106,8 @@ def test_the_plug_in_runs_its_command_in_a_pod_that_is_confined(tmp_path):
     kubectl.chmod(0o755)
     plug_in = ROOT / "packaging" / "kubectl" / "kubectl-eosctl"
     path = {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
-    told = run(plug_in, "doctor", "--profile", "West Side", EOSCTL_IMAGE="registry.example/eosctl:1", **path)
-    asked = json.loads(told)
+    output = run(plug_in, "doctor", "--profile", "West Side", EOSCTL_IMAGE="registry.example/eosctl:1", **path)
+    asked = json.loads(output)
     assert asked[asked.index("--") + 1 :] == ["doctor", "--profile", "West Side"]
     assert {"--rm", "--restart", "--namespace"} <= set(asked)
     pod = json.loads(asked[asked.index("--overrides") + 1])["spec"]

@@ -58,11 +58,11 @@ def eosctl(bundle: Path, *args: str, state: Path) -> subprocess.CompletedProcess
 
 
 def test_it_says_what_it_is_and_is_not_run_as_root(image):
-    told = json.loads(run("skopeo", "inspect", "--config", f"oci:{image}:{__version__}-{ARCHITECTURE}"))
-    assert (told["architecture"], told["config"]["User"]) == (ARCHITECTURE, "65532:65532")
-    assert told["config"]["Entrypoint"] == ["/usr/bin/eosctl"]
-    assert told["config"]["Labels"]["org.opencontainers.image.version"] == __version__
-    assert told["config"]["Labels"]["org.opencontainers.image.licenses"] == "Apache-2.0"
+    built = json.loads(run("skopeo", "inspect", "--config", f"oci:{image}:{__version__}-{ARCHITECTURE}"))
+    assert (built["architecture"], built["config"]["User"]) == (ARCHITECTURE, "65532:65532")
+    assert built["config"]["Entrypoint"] == ["/usr/bin/eosctl"]
+    assert built["config"]["Labels"]["org.opencontainers.image.version"] == __version__
+    assert built["config"]["Labels"]["org.opencontainers.image.licenses"] == "Apache-2.0"
 
 
 def test_its_bill_of_materials_names_debians_packages_and_pythons(image):

@@ -46,10 +46,10 @@ def _bill(packages: Sequence[Component], jars: Sequence[Component], kind: Compon
     bill = Bom(components=[*packages, *jars])
     bill.metadata.component = whole
     bill.register_dependency(whole, packages)
-    told: dict[str, Any] = json.loads(JsonV1Dot6(bill).output_as_string())
-    del told["metadata"]["timestamp"]
-    told["serialNumber"] = f"urn:uuid:{uuid5(NAMESPACE_URL, json.dumps(told['components']))}"
-    return told
+    document: dict[str, Any] = json.loads(JsonV1Dot6(bill).output_as_string())
+    del document["metadata"]["timestamp"]
+    document["serialNumber"] = f"urn:uuid:{uuid5(NAMESPACE_URL, json.dumps(document['components']))}"
+    return document
 
 
 def write_bill(folder: Path) -> Path:

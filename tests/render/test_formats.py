@@ -286,15 +286,15 @@ def test_a_sentence_with_a_column_of_few_characters_makes_blocks_of_the_rows():
         for tasks in (2, 3)
     ]
     columns = (Column("NAME", "name"), Column("AT", "at"), Column("WHAT", "what"))
-    told = Document("k", {"rows": rows}, blocks=(Table("rows", columns),))
-    narrow = text_of(told, Output.TABLE, Page(50, colour=False)).splitlines()
+    wordy = Document("k", {"rows": rows}, blocks=(Table("rows", columns),))
+    narrow = text_of(wordy, Output.TABLE, Page(50, colour=False)).splitlines()
     assert narrow[:4] == [
         "NAME  orders-of-2026-2",
         "AT    2026-11-24T16:10:02Z",
         "WHAT  commit of 2 tasks: the next start fences",
         "      nothing, as there is no task count record as",
     ]
-    assert text_of(told, Output.TABLE, Page(80, colour=False)).startswith(
+    assert text_of(wordy, Output.TABLE, Page(80, colour=False)).startswith(
         "NAME              AT                    WHAT\n"
     )
 

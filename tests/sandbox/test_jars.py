@@ -319,11 +319,13 @@ def printing(*lines: str, code: int = 0) -> list[str]:
 
 
 def test_every_tenth_jar_is_reported() -> None:
-    told: list[str] = []
+    progress: list[str] = []
     run_resolver(
-        printing(*(f"[SUCCESSFUL ] x-{n}.jar" for n in range(25)), "[SUCCESSFUL ] x.pom"), "[SUCCESSFUL ]", told.append
+        printing(*(f"[SUCCESSFUL ] x-{n}.jar" for n in range(25)), "[SUCCESSFUL ] x.pom"),
+        "[SUCCESSFUL ]",
+        progress.append,
     )
-    assert told == ["fetched 10 jars", "fetched 20 jars"]
+    assert progress == ["fetched 10 jars", "fetched 20 jars"]
 
 
 def test_a_failure_shows_the_end_of_the_output() -> None:

@@ -316,19 +316,19 @@ def pem(tmp_path: Path) -> Path:
     return path
 
 
-def properties(**told: str) -> dict[str, Property]:
-    return {key.replace("_", "."): Property(value, "worker.properties") for key, value in told.items()}
+def properties(**settings: str) -> dict[str, Property]:
+    return {key.replace("_", "."): Property(value, "worker.properties") for key, value in settings.items()}
 
 
 def test_the_subject_is_the_name_that_brokers_show(pem):
-    told = properties(security_protocol="SSL", ssl_keystore_type="PEM", ssl_keystore_location=str(pem))
-    assert resolve_principal(told, read_subject) == "User:CN=orders,O=Example\\, Ltd,C=DE"
-    assert resolve_principal(told, read_subject, "RULE:^CN=(.*?),.*$/$1/,DEFAULT") == "User:orders"
+    settings = properties(security_protocol="SSL", ssl_keystore_type="PEM", ssl_keystore_location=str(pem))
+    assert resolve_principal(settings, read_subject) == "User:CN=orders,O=Example\\, Ltd,C=DE"
+    assert resolve_principal(settings, read_subject, "RULE:^CN=(.*?),.*$/$1/,DEFAULT") == "User:orders"
 
 
 def test_a_keystore_that_is_not_there_is_named_with_the_way_round_it(tmp_path):
-    told = properties(security_protocol="SSL", ssl_keystore_location=str(tmp_path / "none.p12"))
+    settings = properties(security_protocol="SSL", ssl_keystore_location=str(tmp_path / "none.p12"))
     with pytest.raises(ConfigError, match=r"none\.p12") as caught:
-        resolve_principal(told, read_subject)
+        resolve_principal(settings, read_subject)
     assert "worker.properties" in caught.value.message
     assert "--principal ROLE=User:NAME" in str(caught.value.hint)

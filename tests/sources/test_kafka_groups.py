@@ -136,8 +136,8 @@ def test_a_task_that_has_ended_is_not_waited_for(state: str):
 
 
 def test_whether_it_has_ended_is_unknown_when_the_time_is_up():
-    told = facts(iter(lambda: status("UNASSIGNED", "RUNNING"), None), timeout_s=0.3)
-    assert told == Skipped("it does not exist, but its tasks 1 have not ended")
+    reason = facts(iter(lambda: status("UNASSIGNED", "RUNNING"), None), timeout_s=0.3)
+    assert reason == Skipped("it does not exist, but its tasks 1 have not ended")
 
 
 def test_a_sink_has_no_source_offsets():

@@ -512,14 +512,14 @@ def _transaction_finding(tally: Tally, anomalies: Iterable[Anomaly], holders: Ma
 def config_findings(evidence: AuditSummaries) -> Iterator[Finding]:
     """One finding for each kind of anomaly; a plain leader names all connectors concerned. Two leaders concern all."""
     topic = evidence.config_topic or ""
-    everybody = [each.connector for each in evidence.config.connectors if each.known]
+    known_connectors = [each.connector for each in evidence.config.connectors if each.known]
     kinds: dict[str, list[tuple[str | None, dict[str, object]]]] = {}
     for each in evidence.config.anomalies:
         place = {"topic": topic, "partition": 0, "offset": each.offset, "timestamp": each.timestamp, "what": each.words}
         kinds.setdefault(each.kind, []).append((each.connector, place))
     for kind, found in sorted(kinds.items()):
         named = sorted({connector for connector, _ in found if connector is not None})
-        named = everybody if kind == ConfigAnomalyKind.INTERLEAVED_LEADERS else named
+        named = known_connectors if kind == ConfigAnomalyKind.INTERLEAVED_LEADERS else named
         places = [place for _, place in found[:KEPT_PLACES]]
         yield _finding(CONFIG_WORDS[kind], topic, len(found), {"connectors": named, "places": places})
 

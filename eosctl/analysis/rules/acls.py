@@ -23,7 +23,7 @@ from eosctl.model.text import first_few, pluralize
 
 NEEDS: Final = ("acl_differences",)
 ANONYMOUS: Final = "User:ANONYMOUS"
-EVERYBODY: Final = "User:*"
+ALL_USERS: Final = "User:*"
 SHOWN: Final = 20
 FLAGS: Final = {
     ResourceType.TOPIC: "--topic",
@@ -69,7 +69,7 @@ def _required(
         if isinstance(each.status, Skipped):
             found[planned.cluster, planned.binding] = each.status
         elif each.status is BindingStatus.MISSING:
-            found[planned.cluster, planned.binding] = _not_told(planned) or planned
+            found[planned.cluster, planned.binding] = _no_principal(planned) or planned
     return found
 
 
@@ -89,7 +89,7 @@ def _of_others(planned: PlannedBinding) -> bool:
     return not _is_id(planned)
 
 
-def _not_told(planned: PlannedBinding) -> Skipped | None:
+def _no_principal(planned: PlannedBinding) -> Skipped | None:
     if planned.binding.principal == ANONYMOUS:
         return not_asked(f"{ANONYMOUS} is who connects without a name: give --super-user {ANONYMOUS} if it is one")
     if planned.binding.principal == UNKNOWN_PRINCIPAL:
@@ -154,7 +154,7 @@ def _intruders(evidence: Evidence) -> Iterator[Finding | Skipped]:
         is_topic = each.guarded.resource_type is ResourceType.TOPIC
         what = f"write the config topic {name}" if is_topic else f"take the transactional ID {name}"
         message = f"{binding.principal} may {what}, which Connect alone should ({binding})"
-        for_all = binding.pattern.is_wildcard and binding.principal != EVERYBODY
+        for_all = binding.pattern.is_wildcard and binding.principal != ALL_USERS
         severity = Severity.INFO if for_all else None
         evidenced = {"principal": binding.principal, "resource": str(each.guarded)}
         cure = f"unless it is an administrator: {_command(binding, 'remove')}"

@@ -33,17 +33,17 @@ LOST_WITH_ONE: Final = "what one broker alone has written is lost with it"
 UP: Final = frozenset({"preparing", "enabled"})
 
 
-def _told(evidence: Evidence) -> Mapping[int, Mapping[str, str]]:
+def _read(evidence: Evidence) -> Mapping[int, Mapping[str, str]]:
     brokers = {} if isinstance(evidence.brokers, Skipped) else evidence.brokers
     return {node: settings for node, settings in brokers.items() if not isinstance(settings, Skipped)}
 
 
-def _untold(evidence: Evidence) -> Iterable[Skipped]:
+def _unread(evidence: Evidence) -> Iterable[Skipped]:
     brokers = {} if isinstance(evidence.brokers, Skipped) else evidence.brokers
     return (settings for settings in brokers.values() if isinstance(settings, Skipped))
 
 
-def _not_told(node: int, key: str) -> Skipped:
+def _not_reported(node: int, key: str) -> Skipped:
     return Skipped(f"broker {node} does not report its {key}")
 
 
@@ -52,7 +52,7 @@ def _unusable(evidence: Evidence) -> Iterator[Finding | Skipped]:
     if isinstance(log, Skipped):
         return
     if log is None:
-        yield from _untold(evidence)
+        yield from _unread(evidence)
         yield from _not_yet_usable(evidence)
         return
     minimum, short = log.facts.min_isr, log.facts.shortage
@@ -76,10 +76,10 @@ def _more(facts: TopicFacts, minimum: int) -> str:
 def _not_yet_usable(evidence: Evidence) -> Iterator[Finding | Skipped]:
     """Of a log that the first transactional ID will create."""
     live = len(evidence.brokers) if not isinstance(evidence.brokers, Skipped) else 0
-    for node, settings in _told(evidence).items():
+    for node, settings in _read(evidence).items():
         unknown = [key for key in (FACTOR, LOG_MIN_ISR) if key not in settings]
         if unknown:
-            yield _not_told(node, unknown[0])
+            yield _not_reported(node, unknown[0])
             continue
         factor, minimum = whole_number(settings[FACTOR], FACTOR), whole_number(settings[LOG_MIN_ISR], LOG_MIN_ISR)
         if factor > live or minimum > factor:
@@ -124,21 +124,21 @@ def _thin(evidence: Evidence) -> Iterator[Finding | Skipped]:
 
 
 def _verification(evidence: Evidence) -> Iterator[Finding | Skipped]:
-    yield from _untold(evidence)
-    for node, settings in _told(evidence).items():
+    yield from _unread(evidence)
+    for node, settings in _read(evidence).items():
         if VERIFICATION in settings and settings[VERIFICATION] == "false":
             message = f"{VERIFICATION} is false: a late batch of a zombie can open a hanging transaction"
             yield kinds.VERIFY.finding(f"broker {node}", message)
         elif VERIFICATION not in settings and not settings:
-            yield _not_told(node, VERIFICATION)
+            yield _not_reported(node, VERIFICATION)
 
 
 def _expiration(evidence: Evidence) -> Iterator[Finding | Skipped]:
-    yield from _untold(evidence)
-    for node, settings in _told(evidence).items():
+    yield from _unread(evidence)
+    for node, settings in _read(evidence).items():
         limit = settings.get(EXPIRATION)
         if limit is None:
-            yield _not_told(node, EXPIRATION)
+            yield _not_reported(node, EXPIRATION)
         elif (given := whole_number(limit, EXPIRATION)) < DAY_MS:
             message = (
                 f"{EXPIRATION} is {limit}: a task that is idle for longer fails at its next write (InvalidPidMapping)"
@@ -150,11 +150,11 @@ def _repartitioned(evidence: Evidence) -> Iterator[Finding | Skipped]:
     log = evidence.transaction_log
     if isinstance(log, Skipped) or log is None:
         return
-    yield from _untold(evidence)
-    for node, settings in _told(evidence).items():
+    yield from _unread(evidence)
+    for node, settings in _read(evidence).items():
         wanted = settings.get(PARTITIONS)
         if wanted is None:
-            yield _not_told(node, PARTITIONS)
+            yield _not_reported(node, PARTITIONS)
         elif (setting := whole_number(wanted, PARTITIONS)) != log.facts.partitions:
             message = f"{LOG} has {log.facts.partitions} partitions, and {PARTITIONS} of broker {node} is {wanted}"
             yield kinds.REPARTITIONED.finding(

@@ -146,8 +146,8 @@ def test_offsets_altered_or_reset_over_rest(cluster, orders, moved):
     work(orders, range((moved or 0) + 1, (moved or 0) + 4))
     assert [each.verdict for each in audit(cluster.brokers).connectors if each.name == "orders"] == ["altered"]
     assert found(audit(cluster.brokers)) == ["offsets-altered"]
-    told = [each.evidence["tombstones"] for each in audit(cluster.brokers).findings if each.name == "offsets-removed"]
-    assert told == ([4] if moved is None else [])
+    counts = [each.evidence["tombstones"] for each in audit(cluster.brokers).findings if each.name == "offsets-removed"]
+    assert counts == ([4] if moved is None else [])
 
 
 def test_offsets_that_a_tool_copies_to_an_own_topic_in_one_transaction(cluster, orders):

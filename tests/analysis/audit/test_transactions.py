@@ -151,12 +151,12 @@ def test_parts_are_put_together_by_their_epoch_or_by_the_clock(texts, expected):
     ],
 )
 def test_each_fault_of_a_transaction_is_found(texts, expected):
-    told = [each for each in kinds(parts(**texts)) if each[0] != "offsets-without-data"]
-    assert told == expected
+    reported = [each for each in kinds(parts(**texts)) if each[0] != "offsets-without-data"]
+    assert reported == expected
 
 
 @pytest.mark.parametrize(
-    ("texts", "told"),
+    ("texts", "reported"),
     [
         ({"offsets": "d3@1 c4@9"}, True),
         ({"offsets": "c4@9"}, False),
@@ -164,8 +164,8 @@ def test_each_fault_of_a_transaction_is_found(texts, expected):
         ({"offsets": "d3@1 c4@9", "data": "d3@1 c4@9"}, False),
     ],
 )
-def test_offsets_without_data_are_reported(texts, told):
-    assert kinds(parts(**texts)) == ([("offsets-without-data", "offsets-0", 0)] if told else [])
+def test_offsets_without_data_are_reported(texts, reported):
+    assert kinds(parts(**texts)) == ([("offsets-without-data", "offsets-0", 0)] if reported else [])
 
 
 @pytest.mark.parametrize(("whole_since", "kind"), [(-1, "data-without-offsets"), (0, "data-without-offsets"),
