@@ -376,13 +376,15 @@ def _with_jars(directory: Path) -> Path | None:
 def link_plugins(home: Path, plugins: Sequence[Path]) -> None:
     """Makes `home` an entry of a worker's plugin.path that holds exactly these plugins, each isolated.
 
-    The entries of plugin.path are directories of plugins, so one plugin's directory cannot be an entry itself.
+    The entries of plugin.path are directories of plugins, so one plugin's directory cannot be an entry itself. A
+    worker takes any path that ends with .jar or .zip for an archive, directories too (PluginUtils.isArchive), and finds
+    nothing in them.
     """
     home.mkdir(exist_ok=True)
     for link in home.iterdir():
         link.unlink()
     for number, plugin in enumerate(plugins, start=1):
-        (home / f"{number}-{plugin.name}").symlink_to(plugin, target_is_directory=True)
+        (home / f"{plugin.name}-{number}").symlink_to(plugin, target_is_directory=True)
 
 
 DEFAULT_KAFKA_VERSION = "4.3.1"

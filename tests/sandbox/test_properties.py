@@ -264,13 +264,14 @@ def test_a_fetch_that_fails_leaves_nothing_that_is_taken_for_a_plugin(tmp_path: 
 
 
 def test_each_plugin_is_a_directory_of_its_own_on_the_workers_path(tmp_path: Path):
-    """Two directories of one name are two plugins; those of an earlier start are gone."""
-    for name in ("a/jars", "b/jars"):
-        (tmp_path / name).mkdir(parents=True)
-    link_plugins(tmp_path / "plugins", [tmp_path / "a/jars"])
-    link_plugins(tmp_path / "plugins", [tmp_path / "b/jars", tmp_path / "a/jars"])
+    """Two directories of one name are two plugins; those of an earlier start are gone. No name is an archive's."""
+    directories = [tmp_path / name for name in ("a/jars", "b/jars", "own.jar")]
+    for each in directories:
+        each.mkdir(parents=True)
+    link_plugins(tmp_path / "plugins", directories[:1])
+    link_plugins(tmp_path / "plugins", directories[::-1])
     found = {link.name: link.resolve() for link in (tmp_path / "plugins").iterdir()}
-    assert found == {"1-jars": tmp_path / "b/jars", "2-jars": tmp_path / "a/jars"}
+    assert found == {"own.jar-1": directories[2], "jars-2": directories[1], "jars-3": directories[0]}
 
 
 @pytest.mark.parametrize("plugin", ["no/such/directory", "group:artifact", "a:b:c:d:e", "a:b:c@exe"])
