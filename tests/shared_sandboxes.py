@@ -1,13 +1,23 @@
 """Sandboxes that tests share, each started when the first of them asks for it."""
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import AbstractContextManager, ExitStack, suppress
 from typing import Any, TypeVar
+from urllib.parse import quote
 
+import httpx
+
+from eosctl.clients.wire import Wire
+from eosctl.errors import EosctlError
+from eosctl.model.client_properties import ClientProperties
+from eosctl.model.transactions import TransactionState
 from eosctl.sandbox.properties import SandboxSpec
+from eosctl.sources.kafka_transactions import list_transactional_ids
 from tests.faulty_sandbox import Sandbox
+from tests.integration.hanging import initialise
 from tests.kafka_versions import spec_of
 from tests.leaders import share_out_leaders
+from tests.waiting import eventually
 from tests.worker_logs import untroubled
 
 Shared = TypeVar("Shared")
@@ -40,12 +50,35 @@ class SharedSandboxes:
         return sandbox
 
     def enter(self, group: str | None, module: object) -> None:
-        """Ends them when both group and module change: no fixture of the tests that follow has one of them."""
+        """Ends them when both group and module change: no fixture of the tests that follow has one of them.
+
+        When only the module changes, what the tests before left in them is removed: they may have failed half-way.
+        """
         before, self._place = self._place, (group, module)
-        if before is not None and before[0] != group and before[1] is not module:
+        if before is None or before[1] is module:
+            return
+        if before[0] != group:
             self.stop()
+        for _, shared in self._shared:
+            if isinstance(shared, Sandbox):
+                with suppress(EosctlError, httpx.HTTPError):  # a test may have left a broker or a worker stopped
+                    remove_leftovers(shared)
 
     def stop(self) -> None:
         """Ends all of them."""
         self._shared.clear()
         self._ends.close()
+
+
+def remove_leftovers(sandbox: Sandbox) -> None:
+    """Deletes the connectors of the first worker's group, and ends the open transactions of all other clients."""
+    for url in sandbox.connect_urls[:1]:
+        for name in httpx.get(f"{url}/connectors", timeout=30, trust_env=False).json():
+            address = f"{url}/connectors/{quote(name, safe='')}"
+            eventually(
+                lambda address=address: httpx.delete(address, timeout=90, trust_env=False).status_code != 409, address
+            )
+    with Wire(ClientProperties((sandbox.bootstrap_servers.split(",")[0],))) as wire:
+        for each in list_transactional_ids(wire, states=[TransactionState.ONGOING]).transactions:
+            if not (sandbox.connect_urls and each.transactional_id.startswith(f"{sandbox.spec.group_id}-")):
+                initialise(wire, each.transactional_id)

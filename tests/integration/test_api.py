@@ -17,7 +17,7 @@ from tests.conftest import FreshName
 from tests.faulty_sandbox import Sandbox
 from tests.integration.file_connectors import FileConnectors
 from tests.integration.gone_clients import GoneClient
-from tests.integration.hanging import UNVERIFIED, hang
+from tests.integration.hanging import UNVERIFIED, hang, initialise
 from tests.integration.producers import create_topic
 
 pytestmark = [pytest.mark.kafka, pytest.mark.usefixtures("own_state")]
@@ -69,13 +69,17 @@ def wire(servers: str) -> Iterator[Wire]:
 
 
 @pytest.fixture
-def left_open(wire: Wire, servers: str, fresh_name: FreshName) -> GoneClient:
-    """A client that wrote one record in a transaction and is gone, as its ID is the name of the topic."""
+def left_open(wire: Wire, servers: str, fresh_name: FreshName) -> Iterator[GoneClient]:
+    """A client that wrote one record in a transaction and is gone, as its ID is the name of the topic.
+
+    Its transaction ends with the test, whatever the test did to it: other tests list those of this Kafka.
+    """
     name = fresh_name("api-open")
     create_topic(servers, name)
     client = GoneClient(wire, name)
     client.write(TopicPartition(name, 0), b"left")
-    return client
+    yield client
+    initialise(wire, name)
 
 
 def test_there_are_ten_examples():
@@ -197,8 +201,10 @@ def unverified(servers: str) -> Iterator[None]:
     """The brokers take transactional batches for partitions that no coordinator was told of."""
     [(name, value)] = UNVERIFIED.items()
     set_in_brokers(servers, ConfigEntry(name, value, incremental_operation=AlterConfigOpType.SET))
-    yield
-    set_in_brokers(servers, ConfigEntry(name, None, incremental_operation=AlterConfigOpType.DELETE))
+    try:
+        yield
+    finally:
+        set_in_brokers(servers, ConfigEntry(name, None, incremental_operation=AlterConfigOpType.DELETE))
 
 
 def set_in_brokers(servers: str, entry: ConfigEntry) -> None:

@@ -43,6 +43,8 @@ class Fleet:
         for each in (self.runs, self.fails, self.pauses, self.stops):
             self._files.file(each).write_text("1\n")
             self._files.create(each, NO_FIELD if each == self.fails else None)
+        # A mirror that finds no topic at its start has no task, and looks for topics again after ten minutes.
+        self._files.await_last(self.pauses, "1")
         servers = {f"{side}.cluster.bootstrap.servers": sandbox.bootstrap_servers for side in ("source", "target")}
         aliases = {"source.cluster.alias": "a", "target.cluster.alias": "b"}
         self._files.create(self.beats, {"connector.class": HEARTBEAT, **servers, **aliases})

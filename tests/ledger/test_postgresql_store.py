@@ -29,15 +29,18 @@ def test_a_password_is_taken_from_where_a_reference_or_libpq_finds_it(
     postgresql: PostgreSQL, dbname: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     place = f"127.0.0.1:{postgresql.port}/{dbname}"
-    postgresql.execute("CREATE ROLE odd LOGIN SUPERUSER PASSWORD 'a@b:/?%#${}'")
+    odd = f"odd_of_{dbname}"
+    postgresql.execute(f"CREATE ROLE {odd} LOGIN SUPERUSER PASSWORD 'a@b:/?%#${{}}'")
     monkeypatch.setenv("ODD", "a@b:/?%#${}")
     secrets = tmp_path / "secrets.properties"
     secrets.write_text(f"ledger={PASSWORD}\n")
     service = tmp_path / "service"
     service.write_text(f"[ledger]\nhost=127.0.0.1\nport={postgresql.port}\ndbname={dbname}\nuser=postgres\n")
-    assert open_ledger(f"postgresql://odd:${{env:ODD}}@{place}", look_up).jobs() == ()
+    assert open_ledger(f"postgresql://{odd}:${{env:ODD}}@{place}", look_up).jobs() == ()
     assert open_ledger(f"postgres://postgres:${{file:{secrets}:ledger}}@{place}", look_up).jobs() == ()
-    assert open_ledger(f"postgresql://{place}?user=odd&password=${{env:ODD}}", look_up).name == f"postgresql://{place}"
+    assert (
+        open_ledger(f"postgresql://{place}?user={odd}&password=${{env:ODD}}", look_up).name == f"postgresql://{place}"
+    )
     monkeypatch.setenv("PGPASSWORD", PASSWORD)
     assert open_ledger(f"postgresql://postgres@{place}").jobs() == ()
     monkeypatch.setenv("PGSERVICEFILE", str(service))
