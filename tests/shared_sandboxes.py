@@ -7,6 +7,7 @@ from urllib.parse import quote
 
 import httpx
 
+from eosctl.clients.messages import find_coordinators, init_producer_id
 from eosctl.clients.wire import Wire
 from eosctl.errors import EosctlError
 from eosctl.model.client_properties import ClientProperties
@@ -14,7 +15,6 @@ from eosctl.model.transactions import TransactionState
 from eosctl.sandbox.properties import SandboxSpec
 from eosctl.sources.kafka_transactions import list_transactional_ids
 from tests.faulty_sandbox import Sandbox
-from tests.integration.hanging import initialise
 from tests.kafka_versions import spec_of
 from tests.leaders import share_out_leaders
 from tests.waiting import eventually
@@ -61,7 +61,8 @@ class SharedSandboxes:
             self.stop()
         for _, shared in self._shared:
             if isinstance(shared, Sandbox):
-                with suppress(EosctlError, httpx.HTTPError):  # a test may have left a broker or a worker stopped
+                # A test may have left a broker or a worker stopped; that is its own file's failure.
+                with suppress(EosctlError, httpx.HTTPError, ValueError, AssertionError):
                     remove_leftovers(shared)
 
     def stop(self) -> None:
@@ -80,5 +81,13 @@ def remove_leftovers(sandbox: Sandbox) -> None:
             )
     with Wire(ClientProperties((sandbox.bootstrap_servers.split(",")[0],))) as wire:
         for each in list_transactional_ids(wire, states=[TransactionState.ONGOING]).transactions:
-            if not (sandbox.connect_urls and each.transactional_id.startswith(f"{sandbox.spec.group_id}-")):
-                initialise(wire, each.transactional_id)
+            name = each.transactional_id
+            if not (sandbox.connect_urls and name.startswith(f"{sandbox.spec.group_id}-")):
+                eventually(lambda name=name: _is_ended(wire, name), name, deadline_s=20)
+
+
+def _is_ended(wire: Wire, transactional_id: str) -> bool:
+    """Sends InitProducerId, which aborts an open transaction and is refused until that is done."""
+    (found,) = wire.request_any(find_coordinators([transactional_id])).coordinators
+    request = init_producer_id(transactional_id, 60_000)
+    return found.error_code == 0 and wire.request(found.node_id, request).error_code == 0
