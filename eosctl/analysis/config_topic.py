@@ -546,7 +546,8 @@ def _cluster_summary(record: ConfigRecord) -> str:
         case SessionKeyRecord():
             summary = f"session key ({record.algorithm})"
         case RestartRequestRecord():
-            summary = f"restart, tasks included: {record.include_tasks}, only failed: {record.only_failed}"
+            tasks = " with its tasks" if record.include_tasks else ""
+            summary = f"restart of the connector{tasks}{', FAILED ones only' if record.only_failed else ''}"
         case LoggerLevelRecord():
             summary = f"logger {record.namespace} at {record.level}"
         case InvalidKeyRecord():

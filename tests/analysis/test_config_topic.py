@@ -220,7 +220,7 @@ def test_each_record_is_reported_with_its_effect():
         (3, "x", "fencing done, 2 tasks recorded"),
         (4, "x", "target state STOPPED"),
         (5, "x", "target state removed"),
-        (6, "x", "restart, tasks included: False, only failed: False"),
+        (6, "x", "restart of the connector"),
         (7, "x", "connector deleted"),
         (8, None, "session key (A)"),
         (9, None, "logger l at DEBUG"),
