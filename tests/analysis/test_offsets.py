@@ -378,6 +378,25 @@ def test_all_other_changes_fence_the_old_count(before, after, fences):
     log = Log().healthy("x", before).tasks("x", *range(after)).commit("x", after)
     start = next_start_of(log)
     assert (start.rule, start.fences) == (NextStartRule.FENCE, fences)
+    producers = {0: "no producers", 1: "1 producer (connect-cluster-x-0)"}
+    words = producers.get(fences, f"{fences} producers (connect-cluster-x-0 … -{fences - 1})")
+    assert start.words.startswith(f"the next start will fence {words}: ")
+    assert "resumes with one task" not in start.words
+
+
+def test_a_record_without_any_commit_fenced_already_and_without_a_record_there_is_nothing_to_fence():
+    start = next_start_of(Log().config("x").fencing("x", 2))
+    assert start.words == "already fenced: the task count record at offset 1 is later than any task commit"
+    assert next_start_of(Log().config("x")).words == "no task commit yet: nothing to fence"
+    unknown = next_start_of(Log().fencing("x", 2), group_id=None).words
+    assert unknown.endswith("would fence 2 producers (<group.id>-x-0 … -1)")
+    assert next_start_of(Log().fencing("x", 0)).words.endswith("would have nothing to fence")
+
+
+@pytest.mark.parametrize(("count", "state"), [(2, "STOPPED"), (1, "PAUSED")])
+def test_only_a_stopped_connector_of_one_task_may_resume_without_fencing(count, state):
+    start = next_start_of(Log().healthy("x", count).commit("x", 0).target("x", state))
+    assert "resumes with one task" not in start.words
 
 
 def test_a_stopped_connector_is_pending_since_stopping_commits_no_tasks():

@@ -338,7 +338,6 @@ def test_the_sentinel_of_the_draft_is_called_by_its_name(value: str, is_named: b
 
 ELSEWHERE = {"producer.override.bootstrap.servers": "c:9092", "consumer.override.bootstrap.servers": "c:9092"}
 AT_C = frozenset({"c:9092"})
-GLOBAL = StorePlace("global")
 UNKNOWN = Skipped("the config topic was not read")
 
 

@@ -160,7 +160,7 @@ class Trial:
         shares = [sorted(files)[number :: self._processes] for number in range(self._processes)]
 
         def measure(number: int) -> Iterable[object]:
-            hits = self._hits(functions)
+            hits = self._hits(functions) if shares[number] else set()
             for share in shares[number]:
                 for name, seconds, lines in self._measure(files[share], hits):
                     decided = {path: _decided(places[path], each) for path, each in lines.items()}

@@ -11,11 +11,14 @@ import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from eosctl.analysis.catalogue.plans import COLLISION
 from eosctl.errors import Unsupported
-from eosctl.model.acl_plan import no_kafka_user
+from eosctl.model.acl_plan import AclDifference, AclPlan, AclReport, LeftOut, PlannedBinding, Reason, no_kafka_user
 from eosctl.model.acls import CLUSTER, AclBinding, Operation, PatternType, group, topic, transactional_id
+from eosctl.model.client_roles import ClientRole
+from eosctl.model.report import Severity
 from eosctl.model.text import UNSEEN
-from eosctl.render.answers.acls import AclFormat, EmitOptions, emit_acls
+from eosctl.render.answers.acls import AclFormat, EmitOptions, emit_acl_plan, emit_acls, leaving_out
 
 PREFIXED = PatternType.PREFIXED
 AROUND = EmitOptions("broker:9092", "admin client.properties", "prod", "arn:aws:kafka:eu:1:cluster/prod/u-1")
@@ -187,3 +190,76 @@ def test_csv_has_a_line_for_each_binding():
         "pattern_type": "prefixed",
         "host": "*",
     }
+
+
+# A plan for another tool
+
+HERE, THERE = frozenset({"broker:9092", "other:9092"}), frozenset({"elsewhere:9092"})
+
+
+def planned(binding: AclBinding, cluster: frozenset[str] = HERE, loss: str | None = None) -> PlannedBinding:
+    return PlannedBinding(binding, cluster, (Reason(ClientRole.PRODUCER, "c", "why", "source", "symptom", loss),))
+
+
+def of_plan(*bindings: PlannedBinding, **more) -> AclReport:
+    fields = {"group_ids": ("g",), "as_of": 0, "cluster_id": "k", "cluster": HERE, "planned_for": ()}
+    difference = AclDifference((), (), more.pop("findings", ()))
+    return AclReport(**{**fields, "plan": AclPlan(bindings, ()), "difference": difference, **more})
+
+
+def emitted(report: AclReport, form=AclFormat.KAFKA_ACLS, servers: str = "") -> tuple[str, list[str]]:
+    """The text, and the warnings."""
+    warned: list[str] = []
+    around = EmitOptions(bootstrap_servers=servers)
+    return emit_acl_plan(report, form, around, lambda _: None, warned.append), warned
+
+
+def test_only_bindings_of_the_present_cluster_are_written_and_the_others_are_counted():
+    text, warned = emitted(of_plan(planned(BINDINGS[0]), planned(BINDINGS[2], THERE)))
+    assert ("--topic" in text, "--group" in text) == (True, False)
+    assert warned == ["1 binding belongs to other clusters: see --cluster"]
+    assert emitted(of_plan(planned(BINDINGS[0])))[1] == []
+    shared = planned(BINDINGS[2], frozenset({"other:9092", "third:9092"}))
+    assert "--group" in emitted(of_plan(shared))[0]
+
+
+def test_the_addresses_are_the_given_ones_or_the_cluster_s_or_this_machine_s():
+    report = of_plan(planned(BINDINGS[0]))
+    assert "--bootstrap-server given:1 " in emitted(report, servers="given:1")[0]
+    assert "--bootstrap-server broker:9092,other:9092 " in emitted(report)[0]
+    nowhere = of_plan(planned(BINDINGS[0], frozenset()), cluster=frozenset())
+    assert "--bootstrap-server localhost:9092 " in emitted(nowhere)[0]
+
+
+@pytest.mark.parametrize(("severity", "warned"), [(Severity.ERROR, ["g-c-: two use it"]), (Severity.INFO, [])])
+def test_findings_that_count_are_warned_of_before_the_text_is_used(severity, warned):
+    report = of_plan(planned(BINDINGS[0]), findings=(COLLISION.finding("g-c-", "two use it", {}, severity=severity),))
+    assert emitted(report)[1] == warned
+
+
+@pytest.mark.parametrize("form", [AclFormat.STRIMZI, AclFormat.KAFKA_ACLS])
+def test_a_principal_that_no_kafka_user_can_have_is_warned_of_for_strimzi_alone(form):
+    _, warned = emitted(of_plan(planned(BINDINGS[0]), planned(BINDINGS[3])), form)
+    said = [each for each in warned if "is no KafkaUser's principal" in each]
+    assert [each.partition(" is no")[0] for each in said] == (
+        ["User:CN=orders,O=Example"] if form is AclFormat.STRIMZI else []
+    )
+
+
+def test_a_binding_that_a_format_cannot_say_is_left_out_with_its_reason_and_what_is_lost():
+    odd = AclBinding("User:x", Operation.READ, group("g "))
+    report = of_plan(planned(BINDINGS[0]), planned(odd, loss="no lag is shown"))
+    left = leaving_out(report, AclFormat.KAFKA_ACLS)
+    assert [each.planned.binding for each in left.left_out] == [odd]
+    text, warned = emitted(left)
+    assert "--group" not in text
+    assert warned[0].startswith("omitted, ")
+    assert warned[0].endswith(f"{odd} (no lag is shown)")
+    required = of_plan(planned(odd), left_out=(LeftOut(planned(odd), "why", None),))
+    assert emitted(required)[1] == [f"omitted, why: {odd}"]
+    assert leaving_out(report, None) == report
+    assert leaving_out(report, AclFormat.STRIMZI) == report
+
+
+def test_given_kafka_users_with_the_plan_s_acls_are_the_text():
+    assert emitted(of_plan(planned(BINDINGS[0]), merged="kind: KafkaUser\n"))[0] == "kind: KafkaUser\n"
