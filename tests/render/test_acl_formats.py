@@ -263,3 +263,8 @@ def test_a_binding_that_a_format_cannot_say_is_left_out_with_its_reason_and_what
 
 def test_given_kafka_users_with_the_plan_s_acls_are_the_text():
     assert emitted(of_plan(planned(BINDINGS[0]), merged="kind: KafkaUser\n"))[0] == "kind: KafkaUser\n"
+
+
+def test_a_script_has_the_client_properties_that_were_given_as_its_default():
+    assert "\nconfig=${1:-'admin client.properties'}\n" in emit(AclFormat.SHELL)
+    assert "\nconfig=${1:-}\n" in emit_acls(BINDINGS, AclFormat.SHELL, EmitOptions())

@@ -611,6 +611,11 @@ def test_a_verdict_on_a_pair_says_why(found, pair, circumstances, words):
     assert [each for each in reasons(found, pair, circumstances) if each.startswith(words)]
 
 
+def test_a_gap_elsewhere_is_not_what_unknown_records_stand_instead_of():
+    elsewhere = replace(WHOLE, gaps=(PIECE,), unknown=(PIECE._replace(source_start=11, records=4),))
+    assert "4 records of the target equal no record of the source" in reasons(elsewhere)
+
+
 def test_a_gap_in_a_target_that_never_held_a_record_counts_the_records_that_wait():
     pair = replace(PAIR, target=PartitionBounds("eu.orders", 0, 0, 0, 0, 0), position=5)
     for lag, records in ((LAG, 10), (None, 0)):
