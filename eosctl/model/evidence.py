@@ -24,6 +24,7 @@ from eosctl.model.workers import ConnectFacts, ConnectorStatus
 
 if TYPE_CHECKING:
     from eosctl.model.acl_plan import AclDifference
+    from eosctl.model.leftovers import Leftover
 
 NOT_READ: Final = Skipped("it was not read")
 UNKNOWN_PRINCIPAL: Final = "User:?"
@@ -130,7 +131,8 @@ class Evidence(Struct, frozen=True):
     exist yet; transactions the descriptions of the leader's and the tasks' IDs (an ID that is missing is unknown to its
     coordinator, one that is Skipped has a coordinator that did not answer); leaderless the partitions of their open
     transactions that have no leader now; transactional_ids all that the cluster lists, unlisted why others may be
-    missing from them; open_transactions what coordinators answer of those that are ongoing; logged the last record of
+    missing from them; open_transactions what coordinators answer of those that are ongoing; decided those that were
+    decided more than a minute ago and lack markers; logged the last record of
     each of those IDs in the transaction log, idle_since its time (ms since the epoch) where the ID has no ongoing
     transaction; commits when each of them committed (one that is missing never did, as far as its log is left),
     log_reading what the next reading of the log continues;
@@ -165,6 +167,7 @@ class Evidence(Struct, frozen=True):
     transactional_ids: tuple[str, ...] | Skipped = NOT_READ
     unlisted: tuple[str, ...] = ()
     open_transactions: tuple[TransactionDescription, ...] | Skipped = NOT_READ
+    decided: tuple[Leftover, ...] | Skipped = NOT_READ
     logged: Mapping[str, TransactionLogValue | Skipped] | Skipped = NOT_READ
     idle_since: Mapping[str, int | Skipped] | Skipped = NOT_READ
     commits: Mapping[str, CommitHistory | Skipped] | Skipped = NOT_READ

@@ -37,6 +37,7 @@ from eosctl.model.evidence import (
     WorkerEvidence,
 )
 from eosctl.model.groups import CONNECT_PROTOCOL, Groups, ListedGroup, ShareGroups
+from eosctl.model.leftovers import Leftover
 from eosctl.model.names import ConnectorTaskId, TopicPartition, leader_transactional_id, task_transactional_id
 from eosctl.model.offsets import KnownPhase, OffsetsReport, SourceSupport, StoredOffset
 from eosctl.model.skipped import Cause, Skipped, not_asked, read_or_skip
@@ -65,6 +66,7 @@ from eosctl.operations.acls import (
     require_known,
 )
 from eosctl.operations.audit_topics import CLEANUP_POLICY, RETENTION_BYTES, RETENTION_MS, SETTINGS
+from eosctl.operations.leftovers import read_decided
 from eosctl.operations.mirror_positions import is_mirror_source, source_partition, source_session
 from eosctl.operations.offset_stores import DECIDING, OffsetsRequest
 from eosctl.operations.offsets import read_offsets, report_of
@@ -75,6 +77,7 @@ from eosctl.planning.acls import plan_acls
 from eosctl.sources.cluster_reader import ClusterReader
 from eosctl.sources.group_belongings import SAMPLE_TOPICS
 
+DECIDED = frozenset({TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT})
 NO_GROUP = not_asked("no --group-id was given")
 NO_FILES = not_asked("no --worker-config was given")
 NO_SOURCE = not_asked("only source connectors have source offsets")
@@ -643,8 +646,13 @@ def _with_brokers(
         else tuple(each.transactional_id for each in listed.transactions),
         unlisted=() if isinstance(listed, Skipped) else listed.unlisted,
         open_transactions=listed if isinstance(listed, Skipped) else read_or_skip(lambda: _ongoing(reader, listed)),
+        decided=listed if isinstance(listed, Skipped) else read_or_skip(lambda: _decided(reader, listed)),
         groups=_protocols(groups),
     )
+
+
+def _decided(reader: ClusterReader, listed: ListedTransactions) -> tuple[Leftover, ...]:
+    return read_decided(reader, {each.transactional_id for each in listed.transactions if each.state in DECIDED})
 
 
 def _ongoing(reader: ClusterReader, listed: ListedTransactions) -> tuple[TransactionDescription, ...]:

@@ -1,28 +1,24 @@
 """Committing a transaction for its owner: read, watch, plan, show, ask, apply."""
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
 
-from msgspec.structs import replace
-
 from eosctl.analysis.hanging import ALL_AGES
-from eosctl.analysis.leftovers import MARKERS_MS, find_leftovers, missing_markers
-from eosctl.analysis.transaction_log import fold_transaction_log
-from eosctl.analysis.transactions import KnownNames, owners_of, ownership
+from eosctl.analysis.transactions import KnownNames, ownership
 from eosctl.errors import Unreachable, UsageError
 from eosctl.model.fencing import FencingRequest
-from eosctl.model.leftovers import Leftover, LeftoverKind, Leftovers, LeftoversRequest, MissingMarker
+from eosctl.model.leftovers import LeftoversRequest
 from eosctl.model.names import Side
 from eosctl.model.plan import CommitTransaction, Plan, StopConnector
 from eosctl.model.planned import Applied, Planned
 from eosctl.model.preconditions import NoLiveOwner
-from eosctl.model.skipped import Skipped, read_or_skip
+from eosctl.model.skipped import Skipped
 from eosctl.model.text import pluralize
 from eosctl.model.transaction_ends import AbortRequest, CommitFacts, CommitRequest
 from eosctl.model.transactions import TransactionState, require_described
 from eosctl.operations.agreement import Show
 from eosctl.operations.hanging import search
+from eosctl.operations.leftovers import read_leftovers
 from eosctl.operations.plan_facts import last_logged, read_owners_now, read_parts
 from eosctl.operations.plan_flow import plan_and_apply
 from eosctl.operations.session import Session
@@ -50,51 +46,6 @@ def commit(
         return f"Commit the transaction of {request.transactional_id}?"
 
     return plan_and_apply(session, clusters, make_plan, show, plan_file=plan_file, question=question)
-
-
-def read_leftovers(reader: ClusterReader, prefix: str, config_topic: str) -> Leftovers:
-    """What the transaction log has open under the prefix."""
-    log = reader.transaction_log(prefix=prefix)
-    folded = fold_transaction_log(
-        each for each in log.records if each.transactional_id is None or each.transactional_id.startswith(prefix)
-    )
-    values = {name: each.value for name, each in folded.ids.items() if each.value is not None}
-    connect = read_connect_names(reader, config_topic)
-    as_of = reader.now()
-    found = tuple(_with_missing(reader, each, as_of) for each in find_leftovers(values))
-    newer = (f"{pluralize(len(folded.newer), 'record was', 'records were')} not read: a newer Kafka wrote them",)
-    return Leftovers(
-        as_of=as_of,
-        cluster_id=reader.cluster_id,
-        prefix=prefix,
-        leftovers=found,
-        ids=len(values),
-        owners=owners_of([each.transactional_id for each in found], connect.names),
-        unread=log.unread,
-        notes=(*(newer if folded.newer else ()), *connect.notes),
-        coverage=reader.coverage,
-    )
-
-
-def _with_missing(reader: ClusterReader, left: Leftover, as_of: int) -> Leftover:
-    """With the markers that are missing, where the transaction was decided more than a minute ago."""
-    if left.kind is not LeftoverKind.PREPARED or as_of - left.value.last_update_ms < MARKERS_MS:
-        return left
-    return replace(left, missing=read_or_skip(partial(_missing, reader, left)))
-
-
-def _missing(reader: ClusterReader, left: Leftover) -> tuple[MissingMarker, ...]:
-    name = left.transactional_id
-    described = require_described(reader.describe([name])).get(name)
-    if described is None or not described.state.is_open:
-        return ()
-    wanted: dict[str, frozenset[int]] = {}
-    for place in described.partitions:
-        wanted[place.topic] = wanted.get(place.topic, frozenset()) | {place.partition}
-    leaders = reader.partitions(wanted) if wanted else {}
-    answered = reader.producers(leaders, quiet=True)
-    held = described.producer.producer_id
-    return missing_markers(described.partitions, leaders, answered, held, described.coordinator)
 
 
 def end_leftovers(

@@ -115,6 +115,7 @@ HEALTHY = Evidence(
     leaderless=frozenset(),
     transactional_ids=("connect-cluster-g", "g-x-0", "g-x-1"),
     open_transactions=(),
+    decided=(),
     logged=dict.fromkeys(("connect-cluster-g", "g-x-0", "g-x-1"), logged()),
     idle_since=dict.fromkeys(("connect-cluster-g", "g-x-0", "g-x-1"), NOW),
     commits={"g-x-0": commits(), "g-x-1": commits()},

@@ -15,12 +15,14 @@ from eosctl.model.acls import topic as topic_pattern
 from eosctl.model.client_roles import ClientRole
 from eosctl.model.evidence import UNKNOWN_PRINCIPAL, Evidence, Preflight
 from eosctl.model.groups import ConnectGroup, GroupMember, ShareGroup
-from eosctl.model.names import ConnectorTaskId
+from eosctl.model.leftovers import Leftover, LeftoverKind, MissingMarker
+from eosctl.model.names import ConnectorTaskId, ProducerIdAndEpoch, TopicPartition
 from eosctl.model.offsets import SourceSupport
 from eosctl.model.report import Severity, exit_code
 from eosctl.model.skipped import Skipped
 from eosctl.model.times import ClusterClock
 from eosctl.model.topics import TopicFacts
+from eosctl.model.transaction_log import TransactionLogValue
 from eosctl.model.transactions import TransactionState
 from eosctl.model.versions import KafkaVersion, Release
 from eosctl.model.workers import ConnectorStatus, TaskStatus, host_port
@@ -62,6 +64,20 @@ LEADER_ID = {LEADER: described(LEADER)}
 
 
 HELD = replace(described("sink-0", TransactionState.ONGOING), start_ms=NOW - 120_000, partitions=(OUT_1,))
+PREPARED = Leftover(
+    "pay-1",
+    LeftoverKind.PREPARED,
+    TransactionLogValue(
+        version=0,
+        producer=ProducerIdAndEpoch(7, 1),
+        timeout_ms=60_000,
+        state=TransactionState.PREPARE_COMMIT,
+        partitions=(OUT_1,),
+        last_update_ms=NOW - 120_000,
+        start_ms=NOW - 130_000,
+    ),
+    missing=(MissingMarker(OUT_1, None, "it has no leader"), MissingMarker(TopicPartition("out", 2), 3, "silent")),
+)
 OTHERS = {
     "group_id": "a",
     "statuses": {"b-c": status(0, name="b-c")},
@@ -136,6 +152,7 @@ CONDITIONS = [
     ("EOS025", but(group=members("http://h:8083", "http://localhost:8083")), "localhost:8083", "every other host"),
     ("EOS120", but(groups={"q": "share"}, share_groups={"q": UNCOMMITTED}), "q", "share group q reads out uncommitted"),
     ("EOS122", but(open_transactions=(HELD,)), "sink-0", "1 partition is held back"),
+    ("EOS307", but(decided=(PREPARED,)), "pay-1", "it is PrepareCommit for 120 s, and 2 partitions have no marker"),
     ("EOS121", but(statuses={"x": ConnectorStatus("x", "sink", "RUNNING", ())}), "x", "reads uncommitted"),
     ("EOS108", but(statuses={"x": status(0, state="FAILED")}), "x", "1 of its 1 tasks"),
     ("EOS030", but(inspection=inspection(tasks(105)), transaction_log=ONE_COORDINATOR), "x", "turn FAILED"),
@@ -399,6 +416,7 @@ LOST_ONE = Skipped("1 transactional ID is unknown: __transaction_state-3 has no 
         ("EOS303", but(workers={A: replace(worker(A), version=LOST_ONE), B: worker(B)})),
         ("EOS303", but(workers={A: LOST_ONE, B: worker(B)})),
         ("EOS304", but(transactions=HEALTHY.transactions | {"g-x-0": LOST_ONE})),
+        ("EOS307", but(decided=(replace(PREPARED, missing=LOST_ONE),))),
     ],
 )
 def test_a_rule_with_a_lost_coordinator_is_skipped_and_gives_the_reason_once(rule_id: str, evidence: Evidence) -> None:

@@ -246,6 +246,22 @@ CONTENDED: Final = FindingKind(
     commands=("transactions history",),
 )
 
+UNMARKED: Final = FindingKind(
+    id="EOS307",
+    name="markers-missing",
+    title="markers of a decided transaction do not arrive",
+    severity=Severity.ERROR,
+    cause="The outcome of the transaction is logged, and its coordinator writes a marker to each of its partitions. It "
+    "asks the leaders again and again, and no timeout ends this. Until then read_committed consumers of these "
+    "partitions are stalled, and the transactional ID cannot be used, fenced or aborted (CONCURRENT_TRANSACTIONS).",
+    fix="bring back the leaders that are named. Where a leader answers and has no marker, read the coordinator's log "
+    "(TransactionMarkerChannelManager). Its inter-broker listener does not reach the leader, or one of the two has a "
+    "release that refuses the request (KAFKA-20322). Where a marker is written and not noted, restart the coordinator. "
+    "`eosctl transactions leftovers --prefix <transactional-id>` shows all partitions",
+    source="KIP-98; TransactionMarkerChannelManager.addTxnMarkersToSend, "
+    "TransactionMarkerRequestCompletionHandler.onComplete",
+)
+
 
 # Findings about brokers and the transaction log.
 

@@ -16,7 +16,7 @@ from eosctl.model.offsets import SourceSupport
 from eosctl.model.report import Finding, Severity
 from eosctl.model.rules import Rule, Versions, Whose
 from eosctl.model.skipped import Skipped, not_asked
-from eosctl.model.text import pluralize
+from eosctl.model.text import first_few, pluralize
 from eosctl.model.times import ClusterClock
 from eosctl.model.transactions import TransactionDescription, TransactionState
 from eosctl.model.versions import NEWEST, KafkaVersion
@@ -143,6 +143,38 @@ def _forgotten_markers(evidence: Evidence) -> Iterator[Finding | Skipped]:
             )
 
 
+def _unmarked(evidence: Evidence) -> Iterator[Finding | Skipped]:
+    decided = evidence.decided
+    if isinstance(decided, Skipped) or not decided:
+        return
+    if isinstance(evidence.clock, ClusterClock) and not evidence.clock.agrees:
+        yield Skipped(f"how long transactions have been decided: {evidence.clock}")
+        return
+    for each in decided:
+        if isinstance(each.missing, Skipped):
+            yield each.missing
+            continue
+        decided_s = (evidence.as_of - each.value.last_update_ms) // 1000
+        reasons: dict[tuple[int | None, str], list[str]] = {}
+        for marker in each.missing:
+            reasons.setdefault((marker.broker, marker.why), []).append(str(marker.topic_partition))
+        words = (
+            f"{first_few(places)}{'' if broker is None else f' of broker {broker}'}: {why}"
+            for (broker, why), places in reasons.items()
+        )
+        missing = pluralize(len(each.missing), "partition has", "partitions have")
+        message = f"it is {each.value.state.value} for {decided_s} s, and {missing} no marker: {'; '.join(words)}"
+        evidence_of = {
+            "state": each.value.state.value,
+            "decided_s": decided_s,
+            "missing": [
+                {"partition": str(marker.topic_partition), "broker": marker.broker, "why": marker.why}
+                for marker in each.missing[:SHOWN]
+            ],
+        }
+        yield kinds.UNMARKED.finding(each.transactional_id, message, evidence_of)
+
+
 def _near_expiry(evidence: Evidence) -> Iterator[Finding | Skipped]:
     group_id, since, statuses = evidence.group_id, evidence.idle_since, evidence.statuses
     limits, skipped = _expirations(evidence)
@@ -265,6 +297,12 @@ RULES: Final = (
         needs=("transactions", "leaderless"),
         check=_forgotten_markers,
         blocks=frozenset({"preparing", "enabled", "disabled"}),
+    ),
+    Rule(
+        kinds.UNMARKED,
+        "Do the markers of all decided transactions arrive?",
+        needs=("decided",),
+        check=_unmarked,
     ),
     Rule(
         kinds.NEAR_EXPIRY,

@@ -149,7 +149,7 @@ def leftovers(
       eosctl transactions leftovers --prefix sink-orders- -b broker:9092
       eosctl transactions leftovers --prefix sink- --commit-listed kept.txt --fence-rest -b broker:9092 --dry-run
     """
-    from eosctl.operations import transaction_ends
+    from eosctl.operations import leftovers, transaction_ends
 
     lines = () if commit_listed is None else read_ids(commit_listed)
     request = LeftoversRequest(
@@ -157,7 +157,7 @@ def leftovers(
     )
     with Session(options) as session:
         if commit_listed is None and not fence_rest:
-            found = transaction_ends.read_leftovers(session.reader, prefix, config_topic)
+            found = leftovers.read_leftovers(session.reader, prefix, config_topic)
             return answer(options, found, view_leftovers)
         with SourceAndTarget(session, "", TargetOptions()) as clusters:
             ended = transaction_ends.end_leftovers(

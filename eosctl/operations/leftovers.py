@@ -1,0 +1,74 @@
+"""Reads transactions that applications left behind, and the markers that decided ones wait for."""
+
+from collections.abc import Collection
+from functools import partial
+
+from msgspec.structs import replace
+
+from eosctl.analysis.leftovers import MARKERS_MS, find_leftovers, missing_markers
+from eosctl.analysis.transaction_log import fold_transaction_log
+from eosctl.analysis.transactions import owners_of
+from eosctl.model.leftovers import Leftover, LeftoverKind, Leftovers, MissingMarker
+from eosctl.model.skipped import Skipped, read_or_skip
+from eosctl.model.text import pluralize
+from eosctl.model.transactions import require_described
+from eosctl.operations.transactions import read_connect_names
+from eosctl.sources.cluster_reader import ClusterReader
+
+
+def read_leftovers(reader: ClusterReader, prefix: str, config_topic: str) -> Leftovers:
+    """What the transaction log has open under the prefix."""
+    log = reader.transaction_log(prefix=prefix)
+    folded = fold_transaction_log(
+        each for each in log.records if each.transactional_id is None or each.transactional_id.startswith(prefix)
+    )
+    values = {name: each.value for name, each in folded.ids.items() if each.value is not None}
+    connect = read_connect_names(reader, config_topic)
+    as_of = reader.now()
+    found = tuple(with_missing(reader, each, as_of) for each in find_leftovers(values))
+    newer = (f"{pluralize(len(folded.newer), 'record was', 'records were')} not read: a newer Kafka wrote them",)
+    return Leftovers(
+        as_of=as_of,
+        cluster_id=reader.cluster_id,
+        prefix=prefix,
+        leftovers=found,
+        ids=len(values),
+        owners=owners_of([each.transactional_id for each in found], connect.names),
+        unread=log.unread,
+        notes=(*(newer if folded.newer else ()), *connect.notes),
+        coverage=reader.coverage,
+    )
+
+
+def read_decided(reader: ClusterReader, names: Collection[str]) -> tuple[Leftover, ...]:
+    """Those of these IDs whose transaction was decided more than a minute ago and has not ended, by the log."""
+    if not names:
+        return ()
+    log = reader.transaction_log(names)
+    folded = fold_transaction_log(each for each in log.records if each.transactional_id in names)
+    values = {name: each.value for name, each in folded.ids.items() if each.value is not None}
+    as_of = reader.now()
+    decided = [each for each in find_leftovers(values) if each.kind is LeftoverKind.PREPARED]
+    found = (with_missing(reader, each, as_of) for each in decided)
+    return tuple(each for each in found if isinstance(each.missing, Skipped) or each.missing)
+
+
+def with_missing(reader: ClusterReader, left: Leftover, as_of: int) -> Leftover:
+    """With the markers that are missing, where the transaction was decided more than a minute ago."""
+    if left.kind is not LeftoverKind.PREPARED or as_of - left.value.last_update_ms < MARKERS_MS:
+        return left
+    return replace(left, missing=read_or_skip(partial(_missing, reader, left)))
+
+
+def _missing(reader: ClusterReader, left: Leftover) -> tuple[MissingMarker, ...]:
+    name = left.transactional_id
+    described = require_described(reader.describe([name])).get(name)
+    if described is None or not described.state.is_open:
+        return ()
+    wanted: dict[str, frozenset[int]] = {}
+    for place in described.partitions:
+        wanted[place.topic] = wanted.get(place.topic, frozenset()) | {place.partition}
+    leaders = reader.partitions(wanted) if wanted else {}
+    answered = reader.producers(leaders, quiet=True)
+    held = described.producer.producer_id
+    return missing_markers(described.partitions, leaders, answered, held, described.coordinator)
