@@ -476,9 +476,9 @@ class _Certification:
     def _witness(self, anomaly: Anomaly, round_: Round) -> Witness:
         placed = replace(anomaly, before=self._placed(anomaly.before), after=self._placed(anomaly.after))
         until = anomaly.after.timestamp if anomaly.after is not None else Session.now()
-        acts = [text for at, text in self._running.happened if at <= until] or [
-            text for _, text in self._running.happened[:1]
-        ]
+        acts = [text for at, text in self._running.happened if at <= until]
+        if not acts and anomaly.harm is Harm.LOST:  # its neighbour came before the fault
+            acts = [text for _, text in self._running.happened[:1]]
         return Witness(placed, round_.number, round_.fault, acts[-1] if acts else "no fault")
 
     def _placed(self, record: Delivered | None) -> Delivered | None:
