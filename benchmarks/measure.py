@@ -44,11 +44,13 @@ class Command:
 def measure_in_turns(commands: Mapping[str, Command], runs: int, *, is_warm: bool = False) -> dict[str, Measured]:
     """Run every command once to warm the disk, then all in turn `runs` times, so that noise meets all alike.
 
-    All have compiled bytecode from the second time on, as pip leaves it, whatever the environment says.
+    All have compiled bytecode from the second time on, as pip leaves it, whatever the environment says. is_warm: they
+    run `runs` times only, with the bytecode that is there.
     """
     samples: dict[str, list[tuple[float, float, float]]] = {name: [] for name in commands}
     with tempfile.TemporaryDirectory() as bytecode:
-        environment = os.environ | {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": bytecode}
+        compiled = {} if is_warm else {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": bytecode}
+        environment = os.environ | compiled
         for number in range(1 if is_warm else 0, runs + 1):
             for name, command in commands.items():
                 sample = _run(command, environment)
