@@ -54,12 +54,15 @@ class Deletion(NamedTuple):
 
 
 class FollowedDeletion(NamedTuple):
-    """A deletion without its tombstone, and the next record of its producer in the partition."""
+    """A deletion without its tombstone, and the next record of its producer in the partition.
+
+    next_offset None: there is none, and the producer wrote with next_epoch elsewhere.
+    """
 
     offset: int
     timestamp: int
     producer_epoch: int
-    next_offset: int
+    next_offset: int | None
     next_epoch: int
 
 

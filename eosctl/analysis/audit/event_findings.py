@@ -7,7 +7,8 @@
    the connector and the topic left records out: a transformation, a setting, a tolerated error.
 3. Compaction or retention may have removed the missing record: only younger events are judged.
 4. A deletion needs a tombstone where the topic's other deletions have one. Where one in the middle of a session has
-   none, tombstones are off, or were.
+   none, tombstones are off, or were. One that is its producer's last record in the partition lacks its tombstone once
+   a later session has continued elsewhere, by rule 1.
 5. Records of a database transaction are missing if its end counts more than there are. No stop explains that. Where not
    all topics of the connector are read whole, or no transaction is whole, nothing is judged.
 """
@@ -234,7 +235,7 @@ class _Judgement:
             return
         for partition, mine in sorted(self._writers.get(topic.name, {}).items()):
             for writer in mine:
-                for each in writer.followed:
+                for each in (*writer.followed, *self._last_deletion(topic.name, partition, writer)):
                     if (topic.name, partition, each.offset) not in known:
                         yield {
                             "topic": topic.name,
@@ -248,6 +249,22 @@ class _Judgement:
                             "next_epoch": each.next_epoch,
                             "missing": ["tombstone"],
                         }
+
+    def _last_deletion(self, topic: str, partition: int, writer: EventWriter) -> Iterator[FollowedDeletion]:
+        """The producer's last record here, if it is a deletion and a later session continued in another partition.
+
+        Its tombstone may be in the tail, or written after the end of this partition was read: hence SLACK_MS.
+        """
+        deletion = writer.unfinished
+        logs = [log for log in self._evidence.logs if (log.topic, log.partition) == (topic, partition)]
+        if deletion is None or any(log.tail is not None and log.tail.producers for log in logs):
+            return
+        written = [each for partitions in self._writers.values() for writers in partitions.values() for each in writers]
+        for each in written:
+            is_younger = each.producer_id == writer.producer_id and each.last_timestamp > deletion.timestamp + SLACK_MS
+            if is_younger and self._began(writer.producer_id, deletion.producer_epoch, each.last_epoch):
+                yield FollowedDeletion(*deletion[:3], None, each.last_epoch)
+                return
 
     def event_place(self, event: OpenEvent) -> dict[str, object]:
         tombstones = sum(each.tombstones for each in self._all_writers(event.topic))

@@ -156,6 +156,42 @@ def test_one_incomplete_change_before_a_session_is_cut_by_its_end_and_others_wer
     assert reported(rows) == expected
 
 
+def last_of_its_partition(rows: ChangedRows) -> None:
+    """A deletion that no record follows in its partition, after one with its tombstone."""
+    rows.delete(0)
+    rows.poll()
+    rows.delete(0)
+    rows.poll(1)
+
+
+def bare_deletions(rows: ChangedRows) -> list[tuple[int, list[str]]]:
+    return [
+        (place["offset"], place["missing"]) for found in half_changes(audit(rows.brokers)) for place in found["places"]
+    ]
+
+
+def test_a_deletion_that_is_the_last_of_its_partition_lacks_its_tombstone_once_a_later_session_continued_elsewhere():
+    rows = ChangedRows()
+    last_of_its_partition(rows)
+    rows.stop("behind")
+    assert bare_deletions(rows) == [], "no later session has committed yet"
+    rows.insert()
+    rows.poll()
+    assert bare_deletions(rows) == [], "the end of its partition may have been read before"
+    rows.work_on()
+    assert [missing for _, missing in bare_deletions(rows)] == [["tombstone"]]
+    assert verdict(audit(rows.brokers)) is AuditVerdict.BROKEN
+
+
+def test_a_tombstone_whose_transaction_is_open_is_awaited():
+    rows = ChangedRows()
+    last_of_its_partition(rows)
+    rows._write(rows._queue[:1])
+    rows.brokers.tick(60_000)
+    assert bare_deletions(rows) == []
+    assert verdict(audit(rows.brokers)) is AuditVerdict.HELD
+
+
 def test_a_change_is_incomplete_only_once_its_producer_has_continued():
     rows = ChangedRows()
     moved(rows, records=2)
