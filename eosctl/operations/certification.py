@@ -337,6 +337,7 @@ class _Certification:
             running.site.await_running()
         elif config != running.config:
             since = running.reports()
+            running.note(f"set transaction.boundary to {round_.boundary or 'its default'}")
             running.replace_config(config)
             if not running.await_reconfigured(since):
                 running.restart()

@@ -100,6 +100,7 @@ class RunningConnector:
         self.generations: list[Generation] = [Generation({})]
 
     def note(self, act: str) -> None:
+        """Keeps when it happened. A request is noted before it is sent: records may come before its answer."""
         self.happened.append((Session.now(), act))
 
     def configure(self, **changed: str) -> None:
@@ -112,8 +113,8 @@ class RunningConnector:
     def restart(self, pause_s: float = 0.0) -> None:
         """Restarts the connector and its tasks; returns when they have started, and not before that pause."""
         since = self.reports()
-        self.site.request("POST", "/restart?includeTasks=true")
         self.note("restart the connector and its tasks")
+        self.site.request("POST", "/restart?includeTasks=true")
         sleep(pause_s)
         self.await_started(since)
 
@@ -319,11 +320,11 @@ def _restart_connector(round_: Round, running: RunningConnector) -> None:
 
 
 def _stop_connector(round_: Round, running: RunningConnector) -> None:
-    _stop(running)
     running.note("stop the connector")
+    _stop(running)
     sleep(round_.pick(1, 200, 1500) / 1000)
-    running.site.request("PUT", "/resume")
     running.note("resume it")
+    running.site.request("PUT", "/resume")
 
 
 def _stop(running: RunningConnector) -> None:
@@ -332,12 +333,12 @@ def _stop(running: RunningConnector) -> None:
 
 
 def _pause_connector(round_: Round, running: RunningConnector) -> None:
+    running.note("pause the connector")
     running.site.request("PUT", "/pause")
     running.site.await_paused()
-    running.note("pause the connector")
     sleep(round_.pick(1, 500, 2000) / 1000)
-    running.site.request("PUT", "/resume")
     running.note("resume it")
+    running.site.request("PUT", "/resume")
 
 
 def _change_tasks(round_: Round, running: RunningConnector) -> None:
@@ -346,8 +347,8 @@ def _change_tasks(round_: Round, running: RunningConnector) -> None:
         others = [each for each in range(1, MOST_TASKS + 1) if each != now]
         wanted = others[round_.pick(1 + turn, 0, len(others) - 1)]
         since = running.reports()
-        running.configure(tasks_max=str(wanted))
         running.note(f"tasks.max from {now} to {wanted}")
+        running.configure(tasks_max=str(wanted))
         if not running.await_reconfigured(since):
             running.note("its tasks have not started again: the connector gives them the same configs")
         sleep(FLOW_ON_S)
@@ -355,8 +356,8 @@ def _change_tasks(round_: Round, running: RunningConnector) -> None:
 
 def _change_config(round_: Round, running: RunningConnector) -> None:
     since = running.reports()
-    running.configure(eosctl_certify_round=str(round_.number))
     running.note("change a setting that the connector does not read")
+    running.configure(eosctl_certify_round=str(round_.number))
     running.await_reconfigured(since)
 
 
@@ -364,11 +365,11 @@ def _fence(round_: Round, running: RunningConnector) -> None:
     properties = running.session.client_properties
     for turn in range(2):
         for transactional_id in _task_ids(running):
+            running.note(f"fence {transactional_id}")
             with TransactionalProducer(
                 properties, transactional_id, transaction_timeout_ms=TIMEOUT_MS, timeout_s=COMMIT_S
             ) as producer:
                 producer.initialise()
-            running.note(f"fence {transactional_id}")
         sleep(round_.pick(1 + turn, 500, 1500) / 1000)
         running.site.await_running()
 
@@ -494,8 +495,8 @@ def _fill_disk(round_: Round, running: RunningConnector) -> None:
         running.note(f"fill the file system of {running.site.state}")
         sleep(round_.pick(1, 1000, 3000) / 1000)
         since = running.reports()
-        running.site.request("POST", "/restart?includeTasks=true")
         running.note("restart the connector and its tasks")
+        running.site.request("POST", "/restart?includeTasks=true")
         running.await_started(since, (RUNNING, "FAILED"))
         sleep(round_.pick(2, 500, 2000) / 1000)
     running.note(f"free {running.site.state}")

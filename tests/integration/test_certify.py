@@ -44,7 +44,7 @@ def certified(eosctl: Eosctl, *arguments: object) -> tuple[int, Any]:
 def test_offsets_one_behind_repeat_a_record_when_the_connector_restarts(
     eosctl: Eosctl, plugin: Path, tmp_path: Path
 ) -> None:
-    config = lying(tmp_path, "behind")
+    config = lying(tmp_path, "behind", **{"transaction.boundary": "poll"})  # or the change of it is the first restart
     waits_least = 614
     faults = ("--faults", "restart-connector", "--rounds", 1, "--workers", 1, "--seed", waits_least)
     code, data = certified(eosctl, "--plugin", plugin, "--config", config, *LOAD, *faults)
