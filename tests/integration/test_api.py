@@ -19,6 +19,7 @@ from tests.integration.file_connectors import FileConnectors
 from tests.integration.gone_clients import GoneClient
 from tests.integration.hanging import UNVERIFIED, hang, initialise
 from tests.integration.producers import create_topic
+from tests.waiting import eventually
 
 pytestmark = [pytest.mark.kafka, pytest.mark.usefixtures("own_state")]
 
@@ -201,10 +202,17 @@ def unverified(servers: str) -> Iterator[None]:
     """The brokers take transactional batches for partitions that no coordinator was told of."""
     [(name, value)] = UNVERIFIED.items()
     set_in_brokers(servers, ConfigEntry(name, value, incremental_operation=AlterConfigOpType.SET))
+    eventually(lambda: setting_of_broker(servers, name) == value, "the broker to take the setting")
     try:
         yield
     finally:
         set_in_brokers(servers, ConfigEntry(name, None, incremental_operation=AlterConfigOpType.DELETE))
+
+
+def setting_of_broker(servers: str, name: str) -> str:
+    admin = AdminClient({"bootstrap.servers": servers})
+    [described] = admin.describe_configs([ConfigResource(ResourceType.BROKER, "1")]).values()
+    return str(described.result(30)[name].value)
 
 
 def set_in_brokers(servers: str, entry: ConfigEntry) -> None:
