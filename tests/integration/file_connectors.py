@@ -17,6 +17,7 @@ T = TypeVar("T")
 
 DEADLINE_S = 60.0
 POLL_S = 0.1
+AGAIN_S = 5.0
 
 
 def wait_for(read: Callable[[], T], good: Callable[[T], bool], what: str) -> T:
@@ -72,10 +73,20 @@ class FileConnectors:
         wait_for(lambda: self.states(name), lambda states: states == ["RUNNING"], f"the task of {name} to run")
 
     def stop(self, name: str) -> None:
-        """Stops the connector; returns when it has no tasks."""
-        with RestClient(self.url, DEADLINE_S) as rest:
-            rest.request("PUT", f"/connectors/{name}/stop")
-        self.await_stopped(name)
+        """Stops the connector; returns when it has no tasks.
+
+        A task that was still starting writes RUNNING after the stop. The rebalance after another stop removes that.
+        """
+        sent: list[float] = []
+
+        def stopped() -> bool:
+            if not sent or time.monotonic() - sent[-1] > AGAIN_S:
+                with RestClient(self.url, DEADLINE_S) as rest:
+                    rest.request("PUT", f"/connectors/{name}/stop")
+                sent.append(time.monotonic())
+            return self._all_states(name) == ["STOPPED"]
+
+        wait_for(stopped, bool, f"{name} to stop")
 
     def await_stopped(self, name: str) -> None:
         """Also after a change of its config: without tasks it is UNASSIGNED for a moment, then STOPPED."""

@@ -119,9 +119,16 @@ class Incident:
             self.connectors.await_running(self.name)
             self.feed("one")
         with self.noting("change"):
+            before = self._starts()
             self.connectors.create(self.name, {"batch.size": "7", "file.password": "swordfish"})
+            eventually(lambda: self._starts() > before, "the task to start again: REST shows its state of before")
             self.connectors.await_running(self.name)
             self.feed("two")
+
+    def _starts(self) -> int:
+        """How often the task has started, by the workers' logs."""
+        logs = (self.sandbox.worker_log(number).read_text() for number in range(1, len(self.workers) + 1))
+        return sum(log.count(f"{{id={self.name}-0}} Source task finished initialization and start") for log in logs)
 
     def _lose_a_worker(self) -> None:
         self.killed = self.owner()
@@ -138,8 +145,7 @@ class Incident:
 
     def _move_offsets(self) -> None:
         with self.noting("stop"):
-            self.ask("PUT", "/stop")
-            eventually(lambda: self.connectors.states(self.name) == [], "no task")
+            self.connectors.stop(self.name)
         with self.noting("alter"):
             (entry,) = self.connectors.offsets(self.name)
             eventually(lambda: self._altered({**entry, "offset": {"position": 4}}), "offsets altered")
