@@ -53,7 +53,12 @@ class Cluster:
         """The whole visible state; a tombstone and no record are alike to a worker."""
         offsets = {place: {k: v for k, v in each.items() if v is not None} for place, each in self.offsets.items()}
         configs = {name: {k: v for k, v in each.items() if v is not None} for name, each in self.configs.items()}
-        return self.states, configs, {place: each for place, each in offsets.items() if each}, self.acls
+        return (
+            self.states,
+            configs,
+            {place: each for place, each in offsets.items() if each},
+            sorted(map(repr, self.acls)),
+        )
 
     def digest(self, of: tuple[str, str]) -> str:
         return repr(sorted(item for item in self.offsets.get(of, {}).items() if item[1] is not None))
