@@ -1,5 +1,7 @@
 """The topics that a connector writes to, as far as its config shows: each setting that decides, alone."""
 
+from typing import Any
+
 import pytest
 
 from eosctl.analysis.output_topics import (
@@ -27,10 +29,10 @@ def connector(kind: str = POSTGRES, *, topics: tuple[str, ...] = (), used: tuple
     )
 
 
-def shown(patterns: object) -> list[str]:
+def shown(patterns: Any) -> list[str]:
     """A prefix with a `*`."""
     assert not isinstance(patterns, ResourcePattern)
-    return [each.name + "*" * (each.pattern_type is PatternType.PREFIXED) for each in patterns]  # type: ignore[attr-defined]
+    return [each.name + "*" * (each.pattern_type is PatternType.PREFIXED) for each in patterns]
 
 
 @pytest.mark.parametrize(

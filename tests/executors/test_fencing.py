@@ -250,7 +250,7 @@ def test_an_id_that_waits_for_another_try_is_interrupted_without_a_doubt() -> No
     script = Script({"Fence": deque([code(51)]), "Lookup": deque()}, over=False)
     steps = [FenceStep(Candidate(each, named=True), replace(known(), transactional_id=each)) for each in (ID, "b")]
     script.answers["Fence"].append(KeyboardInterrupt())
-    outcome = FencingRun(script, steps, 45_000, 10.0).run()  # type: ignore[arg-type]
+    outcome = FencingRun(script, steps, 45_000, 10.0).run()  # type: ignore[arg-type]  # as above
     messages = [each.error.message for each in outcome.results if each.error is not None]
     assert messages == [
         "stopped after 1 answers, the last one CONCURRENT_TRANSACTIONS; not fenced",
@@ -398,7 +398,7 @@ class Asked(Script):
 def challenged(*answers: int | None) -> tuple[object, Asked]:
     outcome, _ = fence([DONE], before=known(2))
     script = Asked({"EndTxn": deque(answers)})
-    [(_, refusal)] = challenge_old_producers(script, outcome, 10.0).items()  # type: ignore[arg-type]
+    [(_, refusal)] = challenge_old_producers(script, outcome, 10.0).items()  # type: ignore[arg-type]  # as above
     return refusal, script
 
 
@@ -441,5 +441,5 @@ def test_only_producers_that_were_fenced_and_known_before_are_challenged() -> No
     script = Asked({"EndTxn": deque()})
     for before, answers in ((known(), [code(53)]), (None, [DONE])):
         outcome, _ = fence(answers, before=before)
-        assert challenge_old_producers(script, outcome, 10.0) == {}  # type: ignore[arg-type]
+        assert challenge_old_producers(script, outcome, 10.0) == {}  # type: ignore[arg-type]  # as above
     assert script.sent == []

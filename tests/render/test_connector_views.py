@@ -1,5 +1,7 @@
 """What the views of connectors say in words: how many there are, what they write, and since when it is known."""
 
+from typing import Any
+
 import pytest
 from msgspec.structs import replace
 
@@ -20,8 +22,8 @@ NOW = 1_790_000_000_000
 UNREAD = Skipped("no worker answered")
 
 
-def listed(name: str, state: object = "RUNNING", tasks: object = (TaskStates("RUNNING", 2),), **more: object):
-    return ListedConnector(name, ConnectorType.SOURCE, "C", state, None, tasks, None, **more)  # type: ignore[arg-type]
+def listed(name: str, state: Any = "RUNNING", tasks: object = (TaskStates("RUNNING", 2),), **more: Any):
+    return ListedConnector(name, ConnectorType.SOURCE, "C", state, None, tasks, None, **more)
 
 
 def connectors(*found: ListedConnector, unanswered: Skipped | None = None):
