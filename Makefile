@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 STAMPS := .make
 # Python compiles what is imported; to compile all that is installed costs half of the installation.
 PIP := $(BIN)/python -m pip install -q --no-compile
-# uv takes a tenth of pip's CPU. It does not read pip's settings: where it finds no index, pip installs.
+# uv takes less than half of pip's CPU. It does not read pip's settings: where it finds no index, pip installs.
 install = $(BIN)/uv pip install -q --python $(BIN)/python $(1) || $(PIP) $(1)
 export DIST_EXTRA_CONFIG := $(CURDIR)/requirements/build.cfg
 # Most of a test on real Kafka is waiting. The tests on a Kafka that they share go to one process, as tests/side_by_side says.
