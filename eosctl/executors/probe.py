@@ -294,10 +294,6 @@ def _code(request: Request, code_of: Code, answer: Response) -> int:
         raise Undecodable(f"{request.name} has an answer without the requested part") from error
 
 
-def _produced(answer: Response) -> Response:
-    return answer.responses[0].partition_responses[0]
-
-
 def _refusal(request: Request, code: int) -> Refusal:
     return Refusal(request.name, code, code_name(code))
 

@@ -217,11 +217,10 @@ class Generation(Struct, frozen=True):
 
 
 class Judgement(NamedTuple):
-    """Everything that is wrong with the records, and why the order, or losses, were not judged (empty: they were)."""
+    """Everything that is wrong with the records."""
 
     anomalies: tuple[Anomaly, ...]
     missing: frozenset[str] = frozenset()
-    order_unjudged: str = ""
 
 
 class Verdict(StrEnum):

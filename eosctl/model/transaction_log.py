@@ -57,7 +57,6 @@ class CommitHistory(Struct, frozen=True):
         return max(self.last_ms, self.claimed_ms or 0)
 
 
-NO_TIMESTAMP: Final = -1
 REASONS_SHOWN: Final = 10
 
 
