@@ -16,6 +16,7 @@ import time
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from fnmatch import fnmatch
 from itertools import chain
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -29,7 +30,7 @@ ROOT: Final = Path(__file__).resolve().parents[2]
 WORK: Final = ROOT / "build" / "mutants"
 EQUIVALENT: Final = Path(__file__).with_name("equivalent.toml")
 RATE: Final = Path(__file__).with_name("rate.json")
-ROOMS: Final = ("model", "codecs", "analysis", "planning", "executors", "render")
+ROOMS: Final = ("model", "codecs", "analysis", "planning", "executors", "ledger", "render")
 TESTS: Final = (
     "model",
     "codecs",
@@ -51,30 +52,33 @@ def main() -> int:
     parser.add_argument("--seed", type=int, nargs="+", default=[1])
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 2)
-    parser.add_argument("--only", default="", help="paths that contain this")
+    parser.add_argument("--files", nargs="+", default=["*"], help="paths that match one of these patterns")
+    parser.add_argument("--tests", nargs="+", default=TESTS, help="folders and files below tests")
     parser.add_argument("--budget", type=float, default=2, help="CPU seconds of tests for each, the nearest first")
     parser.add_argument("--again", type=float, default=10, help="and so many more for one that survived those")
     parser.add_argument("--check", type=int, default=0, help="so many are tried in a fresh process, too")
     parser.add_argument("--keep", action="store_true", help=f"add the rate to {RATE.name}")
     given = parser.parse_args()
     WORK.mkdir(parents=True, exist_ok=True)
-    samples = {seed: sampled(seed, given.count, given.only) for seed in given.seed}
-    results = tried(sorted(set().union(*samples.values())), given.processes, (given.budget, given.again), given.check)
-    times = [
-        report(seed, sample, results, given.budget + given.again, keep=given.keep) for seed, sample in samples.items()
-    ]
-    return max(times)
+    samples = {seed: sampled(seed, given.count, given.files) for seed in given.seed}
+    every = sorted(set().union(*samples.values()))
+    results = tried(every, given.tests, given.processes, (given.budget, given.again), given.check)
+    about: dict[str, object] = {"budget": given.budget + given.again}
+    if given.files != ["*"]:
+        about["files"] = " ".join(given.files)
+    return max(report(seed, sample, results, about, keep=given.keep) for seed, sample in samples.items())
 
 
-def sampled(seed: int, count: int, only: str) -> list[Mutant]:
-    """So many mutants, drawn evenly over all decisions of the rooms."""
+def sampled(seed: int, count: int, patterns: Sequence[str]) -> list[Mutant]:
+    """So many mutants, drawn evenly over all decisions of the rooms in files that match a pattern."""
     paths = sorted(
         str(each.relative_to(ROOT))
         for room in ROOMS
         for each in (ROOT / "eosctl" / room).rglob("*.py")
         if room != "render" or each.parent.name == "answers"
     )
-    every = [mutant for path in paths if only in path for mutant in decisions(ROOT, path)]
+    matching = (path for path in paths if any(fnmatch(path, each) for each in patterns))
+    every = [mutant for path in matching for mutant in decisions(ROOT, path)]
     return sorted(random.Random(seed).sample(every, min(count, len(every))))
 
 
@@ -86,14 +90,16 @@ class Result(NamedTuple):
     reaching: int
 
 
-def tried(sample: Sequence[Mutant], processes: int, budgets_s: Sequence[float], checks: int) -> dict[Mutant, Result]:
+def tried(
+    sample: Sequence[Mutant], tests: Sequence[str], processes: int, budgets_s: Sequence[float], checks: int
+) -> dict[Mutant, Result]:
     """What was found of each mutant; SystemExit where a fresh process says otherwise."""
     trial = Trial(ROOT, ROOMS, sample, WORK, processes=processes, budgets_s=budgets_s)
     os.environ["CI"] = "true"
     # A browser decides nothing in these rooms, and takes a minute; what is killed shows what others do in less time.
     slow = ("render/test_audit_page_in_browser.py", "executors/test_audit_crash.py", "executors/test_apply_crash.py")
     arguments = ["-q", "-m", "not kafka", *(f"--ignore=tests/{each}" for each in slow)]
-    arguments += [f"tests/{each}" for each in TESTS]
+    arguments += [f"tests/{each}" for each in tests]
     arguments += [each for name in ("cacheprovider", "xdist") for each in ("-p", f"no:{name}")]
     os.chdir(ROOT)
     ended = pytest.main([*arguments, "-s", "--timeout=0"], plugins=[trial])
@@ -169,7 +175,7 @@ def reasons() -> dict[tuple[str, str, str], str]:
 
 
 def report(
-    seed: int, sample: Sequence[Mutant], results: Mapping[Mutant, Result], budget_s: float, *, keep: bool
+    seed: int, sample: Sequence[Mutant], results: Mapping[Mutant, Result], about: Mapping[str, object], *, keep: bool
 ) -> int:
     """Prints survivors and the rate, and keeps both."""
     known = reasons()
@@ -186,7 +192,7 @@ def report(
     ]
     sys.stdout.write("".join(f"{line}\n" for line in lines))
     counts = {"equivalent": len(equal), "survived": len(survivors), "cut_by_budget": cut}
-    kept = {"seed": seed, "mutants": len(sample), "budget": budget_s, **counts, "rate": round(rate, 4)}
+    kept = {"seed": seed, "mutants": len(sample), **about, **counts, "rate": round(rate, 4)}
     if keep:
         rows = json.loads(RATE.read_text()) if RATE.exists() else []
         rows.append({"date": time.strftime("%Y-%m-%d", time.gmtime()), **kept})

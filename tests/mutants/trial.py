@@ -141,7 +141,9 @@ class Trial:
         digests = {
             file: _digest((self._root / file).read_text()) for file in {name.partition("::")[0] for name in items}
         }
-        rows = map(json.loads, kept.read_text().splitlines() if kept.exists() else ())
+        rows = list(map(json.loads, kept.read_text().splitlines() if kept.exists() else ()))
+        chosen = {name.partition("::")[0] for name in items}
+        others = [row for row in rows if row["test"].partition("::")[0] not in chosen]
         known = {
             row["test"]: row
             for row in rows
@@ -171,7 +173,7 @@ class Trial:
 
         for row in self._in_forks("measured", measure):
             known[row["test"]] = row
-        kept.write_text("".join(json.dumps(row) + "\n" for row in known.values()))
+        kept.write_text("".join(json.dumps(row) + "\n" for row in (*others, *known.values())))
         self._seconds = {name: row["seconds"] for name, row in known.items()}
         return _by_line(known, places)
 
