@@ -252,7 +252,7 @@ class Session:
             raise UsageError(f"no Connect cluster was named{reason}", hint=hint)
         if known is None and options.yes and not options.dry_run:
             raise Refused(
-                f"Connect group {found} was found and not named, and --yes alone does not do",
+                f"Connect group {found} was found and not named: --yes alone is not enough",
                 hint=f"give --group-id {found} too, or leave --yes out and answer",
             )
         self.found_group_id = None if known is not None else found

@@ -49,5 +49,5 @@ def test_a_command_that_writes_shows_the_group_and_takes_no_yes_for_it(connect_s
     move = ("migrate-offsets", "-b", connect_sandbox.bootstrap_servers, "--connector", "nobody", "--to-topic", "t")
     refused = eosctl(*move, "--yes")
     assert refused.exit_code == 8
-    assert f"Connect group {GROUP} was found and not named, and --yes alone does not do" in refused.stderr
+    assert f"Connect group {GROUP} was found and not named: --yes alone is not enough" in refused.stderr
     assert f"Connect group {GROUP}: the only one" in eosctl(*move, "--dry-run").stderr
