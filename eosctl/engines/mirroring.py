@@ -1,11 +1,10 @@
 """Pairs of partitions, compared in processes of this machine: a pair is the unit of work, or a piece of a large one."""
 
-import multiprocessing
 import os
 from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib.util import find_spec
@@ -20,7 +19,7 @@ from eosctl.analysis.mirror.aligner import WINDOW, Aligner, Changed
 from eosctl.analysis.mirror.blocks import ENDLESS, INTEGERS, Block, Log, Piece, cut, equal_from, joined
 from eosctl.analysis.mirror.verdict import ANOTHER, counts_at, why_again, with_pieces
 from eosctl.codecs.record_batches import BatchHeader, DamagedOffsets, decode_entries, plain_records
-from eosctl.engines.local import SMALL
+from eosctl.engines.local import SMALL, worker_processes
 from eosctl.engines.scanning import collecting_rarely
 from eosctl.errors import Undecodable
 from eosctl.model.audit import AuditPlan, OffsetRange
@@ -526,7 +525,7 @@ def compare_pairs(
     pieces = [cut_pair(sides, each.pair, each.earlier, count) for each in jobs]
     if len(jobs) == 1 and not pieces[0]:
         return list(_one_by_one(sides, jobs, advance))
-    with ProcessPoolExecutor(count, mp_context=multiprocessing.get_context("spawn")) as pool:
+    with worker_processes(count) as pool:
         compared = [[pool.submit(compare_piece, sides, each) for each in mine] for mine in pieces]
         order = sorted(range(len(jobs)), key=lambda number: (len(pieces[number]), -jobs[number].size))
         pending: dict[int, Future[ComparedPair]] = {}

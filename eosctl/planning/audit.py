@@ -4,6 +4,7 @@ it.
 A range may begin and end inside a batch: the reader gives a batch to the range in which its last offset lies.
 """
 
+import heapq
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
@@ -165,6 +166,8 @@ SMALLEST_RANGE: Final = 250_000
 LARGEST_RANGE: Final = 5_000_000
 RANGES_A_PROCESS: Final = 3
 """Each range has a state for every key that was written in it, and merging one takes as long as reading ten records."""
+UNEVEN: Final = 1.1
+"""Partitions stay whole where the process with the most offsets then has at most so many times its share."""
 
 
 def plan_ranges(
@@ -172,8 +175,9 @@ def plan_ranges(
 ) -> AuditPlan:
     """The plan with its ranges; begins says where the audit of a partition began that goes on now."""
     starts = {each.topic_partition: each for each in resumptions if not each.ends}
-    total = sum(max(0, bounds.last_stable_offset - starts[_place(bounds)].start) for bounds in plan.bounds)
-    size = max(SMALLEST_RANGE, min(LARGEST_RANGE, total // (processes * RANGES_A_PROCESS)))
+    unread = [max(0, bounds.last_stable_offset - starts[_place(bounds)].start) for bounds in plan.bounds]
+    size = LARGEST_RANGE if _are_even(unread, processes) else sum(unread) // (processes * RANGES_A_PROCESS)
+    size = max(SMALLEST_RANGE, min(LARGEST_RANGE, size))
     gaps = [gap for each in resumptions for gap in each.gaps]
     expired = [gap for gap in gaps if gap.kind is LedgerRangeKind.EXPIRED]
     return replace(
@@ -183,6 +187,14 @@ def plan_ranges(
         expired=tuple(OffsetRange(gap.topic, gap.partition, gap.start, gap.end) for gap in expired),
         unread={**plan.unread, **_lost(gaps)},
     )
+
+
+def _are_even(sizes: Iterable[int], processes: int) -> bool:
+    """True if whole partitions, the largest first, each to the process with the least, leave no process much more."""
+    loads = [0] * processes
+    for size in sorted(sizes, reverse=True):
+        heapq.heapreplace(loads, loads[0] + size)
+    return max(loads) * processes <= UNEVEN * sum(loads)
 
 
 def _place(bounds: PartitionBounds) -> TopicPartition:

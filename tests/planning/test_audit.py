@@ -38,6 +38,24 @@ def test_settled_ranges_tile_up_to_the_last_stable_offset_and_one_tail_follows(s
     assert all(each.size >= SMALLEST_RANGE for each in ranges[:-2])
 
 
+@pytest.mark.parametrize(
+    ("sizes", "processes", "ranges"),
+    [
+        ((1_000_000,) * 4, 2, 4),
+        ((1_000_000,) * 4, 3, 12),
+        ((1_900_000, 1_000_000, 1_000_000), 2, 3),
+        ((3_000_000, 1_000_000, 1_000_000), 2, 8),
+        ((6_000_000, 6_000_000), 2, 4),
+        ((0, 0), 2, 0),
+    ],
+)
+def test_partitions_are_cut_only_where_whole_ones_would_leave_a_process_much_more_than_others(sizes, processes, ranges):
+    topics = (AuditedTopic("orders", TopicRole.OUTPUT, "id"),)
+    bounds = tuple(PartitionBounds("orders", number, 0, size, size, 0) for number, size in enumerate(sizes))
+    plan = plan_ranges(AuditPlan(0, None, None, topics, bounds, ()), resume({}, topics, bounds), {}, processes)
+    assert len(plan.ranges) == ranges
+
+
 def test_a_partition_continues_at_its_cursor_and_keeps_where_it_began():
     plan = planned(0, 900, 950, Cursor("orders", 0, "id", 300), begun=7)
     assert plan.ranges == (OffsetRange("orders", 0, 300, 900), OffsetRange("orders", 0, 900, 950, settled=False))
