@@ -210,10 +210,8 @@ def ratios(taken: Mapping[str, Mapping[str, Any]], cores: int) -> dict[str, floa
     if "consume" in taken:
         for name, label in (("headers", "headers only"), ("decode", "full decode")):
             found[label] = taken["consume"]["work_cpu_s"] / taken[name]["work_cpu_s"]
-    for beside in (each for each in (BESIDE, ON_ALL_CORES) if each in taken):
-        for label, figure in (("CPU", "work_cpu_s"), ("work", "work_s")):
-            found[f"{beside}, {label}"] = taken["consume"][figure] / taken[beside][figure]
     if BESIDE in taken:
+        found |= _beside_consume(taken)
         found[f"{BESIDE}, of the bytes' CPU"] = taken[BESIDE]["work_cpu_s"] / taken["headers"]["work_cpu_s"]
     peer = taken.get(f"{PEER}, local[{cores}]")
     for size in ("", ", large"):
@@ -229,6 +227,15 @@ def ratios(taken: Mapping[str, Mapping[str, Any]], cores: int) -> dict[str, floa
         found["memory, ten times the records"] = whole / tenth
         found["memory, GiB for 2 M keys"] = taken["memory, 2 M keys"]["memory_mib"] / 1024
     return {name: round(ratio, 2) for name, ratio in found.items()}
+
+
+def _beside_consume(taken: Mapping[str, Mapping[str, Any]]) -> dict[str, float]:
+    return {
+        f"{beside}, {label}": taken["consume"][figure] / taken[beside][figure]
+        for beside in (BESIDE, ON_ALL_CORES)
+        if beside in taken
+        for label, figure in (("CPU", "work_cpu_s"), ("work", "work_s"))
+    }
 
 
 def missed(found: Mapping[str, float]) -> list[str]:

@@ -153,8 +153,8 @@ def _read_row(place: _Place) -> StateRow:
 def worker_processes(processes: int) -> ProcessPoolExecutor:
     """Forks of this process, which have its modules, where it has no other thread: a fork would have the locks that
     such a thread holds. Otherwise each process imports all of them again, which takes a second."""
-    way = "fork" if sys.platform == "linux" and len(os.listdir("/proc/self/task")) == 1 else "spawn"
-    return ProcessPoolExecutor(processes, mp_context=multiprocessing.get_context(way))
+    alone = sys.platform == "linux" and len(list(Path("/proc/self/task").iterdir())) == 1
+    return ProcessPoolExecutor(processes, mp_context=multiprocessing.get_context("fork" if alone else "spawn"))
 
 
 class LocalRows:
