@@ -301,7 +301,7 @@ def lines(name: str) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("name", SITUATIONS)
-def test_beside_each_situation_is_concluded_what_was_looked_at(name: str, as_looked_at: AsLookedAt) -> None:
+def test_each_situation_gives_the_conclusions_of_its_golden_file(name: str, as_looked_at: AsLookedAt) -> None:
     as_looked_at(f"analysis/{name}", lines(name))
 
 
@@ -345,5 +345,5 @@ def text_of_json(column: TableColumn, value: object, handling: Handling) -> obje
         return str(error)
 
 
-def test_each_value_of_each_kind_of_column_has_the_text_that_was_looked_at(as_looked_at: AsLookedAt) -> None:
+def test_each_value_of_each_kind_of_column_has_the_text_of_its_golden_file(as_looked_at: AsLookedAt) -> None:
     as_looked_at("columns", of_columns())

@@ -116,7 +116,7 @@ def test_a_prefix_is_permitted_by_a_shorter_prefix_and_not_by_single_names():
     assert not Authorizer([single]).permits(wanted).allowed
 
 
-def test_the_binding_that_says_it_exactly_is_named_before_one_that_implies_it():
+def test_the_exact_binding_is_named_before_one_that_implies_it():
     exact, implying = may(Operation.DESCRIBE, topic("t")), may(Operation.READ, topic("t"))
     assert Authorizer([implying, exact]).permits(exact).by == exact
 

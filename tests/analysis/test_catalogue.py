@@ -35,7 +35,7 @@ def test_a_name_is_no_other_fault_s_and_no_error_s() -> None:
     assert set(names).isdisjoint(pattern.id for pattern in ERROR_PATTERNS)
 
 
-def test_every_kind_says_what_it_is_why_it_matters_and_what_to_do() -> None:
+def test_every_kind_of_finding_has_a_description_a_reason_and_a_fix() -> None:
     texts = {kind.id: (kind.title, kind.cause, kind.fix, kind.source) for kind in KINDS}
     assert [each for each, written in texts.items() if not all(written)] == []
     assert [kind.id for kind in KINDS if not kind.cause.endswith(".") or kind.title.endswith(".")] == []
@@ -336,7 +336,7 @@ def test_a_transactional_id_comes_from_the_text_or_from_group_and_task():
     assert fenced.commands[0] == "eosctl transactions describe g-orders-3 --group-id g"
 
 
-def test_ids_are_words_and_every_entry_says_what_to_do():
+def test_ids_are_words_and_every_entry_has_a_next_step():
     assert len({each.id for each in ERROR_PATTERNS}) == len(ERROR_PATTERNS)
     assert all(each.commands and each.cause.endswith(".") and each.source for each in ERROR_PATTERNS)
 

@@ -89,7 +89,7 @@ def test_order_holds_within_a_source_partition_and_an_output_partition_only():
     assert harms(partitions, truth) == []
 
 
-def test_a_truth_without_order_says_nothing_about_order():
+def test_a_truth_without_order_proves_nothing_about_order():
     assert harms(delivered("b", "a"), Expected(("a", "b"), is_ordered=False)) == []
 
 

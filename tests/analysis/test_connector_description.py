@@ -117,7 +117,7 @@ def test_a_stopped_connector_with_an_error_is_not_to_be_resumed_before_that_is_f
     assert not any("resume" in each for each in commands(found))
 
 
-def test_a_running_connector_without_tasks_is_said_to_copy_nothing():
+def test_a_running_connector_without_tasks_is_reported_to_copy_nothing():
     assert show(but(statuses=having())).words == "x is RUNNING; tasks: none: it has no task that could copy anything"
 
 

@@ -155,7 +155,7 @@ def test_two_phase_commit_is_not_waited_for_and_not_fenced(partition):
     assert verdict(producer(FOO0), {9: "id"}, {"id": ended}).advice is Advice.WAIT
 
 
-def test_an_id_that_moved_on_to_another_producer_id_says_nothing_of_the_old_one():
+def test_an_id_with_another_producer_id_now_proves_nothing_about_the_old_one():
     judged = verdict(producer(), {9: "id"}, {"id": described(partitions=[BAR0], producer_id=10)})
     assert (judged.reason, judged.advice) == (HangingReason.NOT_LISTED, Advice.ABORT)
 
@@ -316,7 +316,7 @@ def test_a_missing_acl_names_principal_operation_and_resource() -> None:
     assert failure.message == "User:tool lacks Write on transactional ID a-0"
 
 
-def test_an_interruption_says_how_far_it_came() -> None:
+def test_an_interrupted_search_names_the_partitions_it_searched() -> None:
     results = (result(FenceOutcome.FENCED), result(FenceOutcome.SKIPPED, "INTERRUPTED", "b-0"))
     failure = failure_of(FencingOutcome(results, 1.0, interrupted=True), "User:t")
     assert isinstance(failure, Interrupted)

@@ -99,7 +99,7 @@ def test_with_one_store_kafka_and_kip_618_agree() -> None:
     assert row.provenance == "connector-specific store, global-0@0"
 
 
-def test_the_offset_that_a_task_starts_from_is_said_in_the_connector_s_own_terms() -> None:
+def test_the_start_offset_of_a_task_is_described_in_the_connector_s_terms() -> None:
     file = '["c",{"filename":"/a"}]'
     row = merged(
         topic("global", [record(0, file, '{"position":1}')]),
@@ -225,7 +225,7 @@ def test_each_offset_is_the_same_or_differs(a: object, b: object, change: Change
     assert [each.change for each in difference.changes] == ([] if change is None else [change])
 
 
-def test_a_difference_is_said_in_the_connector_s_own_terms() -> None:
+def test_a_difference_is_described_in_the_connector_s_terms() -> None:
     file = OffsetId("c", '{"filename": "/a"}')
     [both] = compare_offsets("A", {file: {"position": 12}}, "B", {file: {"position": 4}}).changes
     assert (both.position_a, both.position_b, both.order) == (
@@ -346,7 +346,7 @@ def next_start_of(log, name="x", connector_type=SOURCE, group_id="connect-cluste
     return next_start(log.survey().state.state(name), connector_type, group_id)
 
 
-def test_a_commit_after_the_record_fences_as_many_producers_as_the_record_says():
+def test_a_commit_after_the_record_fences_the_number_of_producers_in_the_record():
     start = next_start_of(Log(12).healthy("x", 3).tasks("x", 0, 1).commit("x", 2))
     assert (start.rule, start.fences) == (NextStartRule.FENCE, 3)
     assert start.words == (

@@ -269,7 +269,7 @@ def test_each_row_has_its_stores(
         (ENABLED, "read_uncommitted", COMMITTED),
     ],
 )
-def test_a_worker_reads_its_own_topic_as_its_isolation_level_says_unless_it_is_enabled(
+def test_a_worker_reads_its_own_topic_with_its_isolation_level_unless_it_is_enabled(
     mode: KnownPhase, level: str, read: IsolationLevel
 ) -> None:
     settings = worker(mode, clients={"isolation.level": level})

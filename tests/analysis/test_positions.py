@@ -141,7 +141,7 @@ def test_offsets_of_unknown_connectors_are_left_alone():
     assert compare_positions(PG, {"lsn": 5}, mysql()) is None
 
 
-def test_every_kind_says_what_a_rewind_means_and_is_compared_with_any_values():
+def test_every_kind_of_source_explains_a_rewind_and_compares_any_values():
     """JDBC's two forms mean the same; values that are no numbers have no meaning."""
     assert len({each.rewind for each in READERS}) == len(READERS) - 1
     assert len({each.source for each in READERS}) == len(READERS) - 1
@@ -197,7 +197,7 @@ def test_without_a_slot_debezium_begins_at_the_present():
     assert at_source(None, "other", SERVER) == (Served.SERVED, begins)
 
 
-def test_a_slot_whose_log_was_removed_serves_nothing_and_one_that_may_lose_it_says_so():
+def test_a_slot_without_its_log_serves_nothing_and_a_slot_that_may_lose_its_log_is_reported():
     lost = SourceServer(0x300, {"shop": ReplicationSlot(True, None, 0x200, "lost")})
     assert at_source({"lsn": 0x250}, "shop", lost).served is Served.GONE
     soon = SourceServer(0x300, {"shop": ReplicationSlot(True, 0x100, 0x200, "unreserved")})

@@ -382,7 +382,7 @@ def test_workers_that_left_a_group_that_had_a_leader_are_an_error_beside_all_oth
         ("org.apache.kafka.connect.errors.DataException: no Struct", "remove the cause that DataException names ("),
     ],
 )
-def test_a_failed_task_says_why_and_how_to_restart_it(cause: str, said: str) -> None:
+def test_a_failed_task_is_reported_with_its_cause_and_its_restart(cause: str, said: str) -> None:
     tasks_failed = tuple(TaskStatus(task, "FAILED", "a:8083", cause) for task in (0, 1))
     [finding] = answer("EOS108", but(statuses={"x": ConnectorStatus("x", "source", "RUNNING", tasks_failed)})).findings
     assert finding.message == f"2 of its 2 tasks are FAILED: {cause}"
@@ -648,7 +648,7 @@ def test_a_rule_about_brokers_is_judged_for_every_version_of_workers(worker_vers
     assert answer("EOS043", old).outcome == "found"
 
 
-def test_a_broker_of_before_the_setting_says_nothing_of_it_and_is_not_asked() -> None:
+def test_a_broker_older_than_the_setting_is_not_asked_for_it() -> None:
     unknowing = {key: value for key, value in BROKER.items() if "verification" not in key}
     before = {0: Release(KafkaVersion(3, 0), KafkaVersion(3, 6))}
     assert answer("EOS043", replace(OFF, broker_releases=before)).outcome == "fine"

@@ -39,6 +39,6 @@ def lines(rule: Rule) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("theme", THEMES)
-def test_beside_its_condition_each_rule_says_what_was_looked_at(theme: str, as_looked_at: AsLookedAt) -> None:
+def test_each_rule_near_its_condition_has_its_golden_findings(theme: str, as_looked_at: AsLookedAt) -> None:
     of_theme = [rule for rule in RULES if rule.check.__module__ == THEMES[theme].__name__]
     as_looked_at(f"rules/{theme}", (line for rule in of_theme for line in lines(rule)))

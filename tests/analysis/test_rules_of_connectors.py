@@ -65,7 +65,7 @@ def test_a_worker_s_transaction_timeout_is_that_of_connectors_without_their_own(
     assert answer("EOS104", replace(long, inspection=own)).outcome == "fine"
 
 
-def test_the_limit_of_these_brokers_says_nothing_of_a_connector_that_writes_elsewhere() -> None:
+def test_the_limit_of_these_brokers_does_not_apply_to_a_connector_that_writes_elsewhere() -> None:
     elsewhere = inspection(**{f"producer.override.{TIMEOUT}": "900001", "producer.override.bootstrap.servers": "o:1"})
     assert answer("EOS104", but(inspection=elsewhere)).outcome == "cannot tell"
 
@@ -127,7 +127,7 @@ def test_an_interval_of_half_the_timeout_is_a_warning_because_a_poll_and_a_batch
         ({}, {"offset_flush_interval_ms": "often"}, f"offset.flush.interval.ms of {A} is 'often', not a whole number"),
     ],
 )
-def test_an_interval_that_is_no_number_is_said_with_its_place(config, settings, why) -> None:
+def test_an_interval_that_is_not_a_number_is_reported_with_its_place(config, settings, why) -> None:
     said = answer("EOS105", but(inspection=inspection(**INTERVAL | config), worker_files=files(**settings)))
     assert (said.outcome, said.complete, why in said.cannot_tell[0]) == ("cannot tell", False, True)
 
@@ -215,7 +215,7 @@ def test_a_paused_task_keeps_its_producer_and_its_id_may_expire() -> None:
 
 
 @pytest.mark.parametrize("rule", ["EOS111", "EOS117"])
-def test_a_restart_is_said_to_claim_the_id_of_a_paused_task_only_when_it_is_resumed(rule: str) -> None:
+def test_a_restarted_paused_task_initializes_its_id_only_when_it_is_resumed(rule: str) -> None:
     lost = but(transactions={"connect-cluster-g": described("connect-cluster-g")}, idle_since={"g-x-0": 0, "g-x-1": 0})
     [runs], [waits] = answer(rule, lost).findings, answer(rule, replace(lost, statuses=paused())).findings
     assert runs.cure == "POST /connectors/x/tasks/0/restart; POST /connectors/x/tasks/1/restart"
@@ -292,7 +292,7 @@ LEVEL = "isolation.level"
         ({}, Skipped("not given"), "cannot tell"),
     ],
 )
-def test_a_sink_reads_what_its_override_says_and_else_what_all_workers_do(config, given, outcome) -> None:
+def test_a_sink_reads_with_its_override_or_with_the_setting_of_all_workers(config, given, outcome) -> None:
     said = answer("EOS121", but(statuses=SINK, inspection=inspection(**config), worker_files=given))
     assert ("found" if said.findings else said.outcome) == outcome
 
@@ -509,7 +509,7 @@ def test_a_timeout_that_is_the_brokers_maximum_is_allowed(maximum: str, outcome:
     assert answer("EOS104", but(brokers={0: BROKER | {"transaction.max.timeout.ms": maximum}})).outcome == outcome
 
 
-def test_nothing_is_said_to_be_ignored_where_it_is_not_known_whether_workers_are_enabled() -> None:
+def test_no_setting_is_reported_as_ignored_while_the_phase_of_workers_is_unknown() -> None:
     """Workers that are not enabled use the override."""
     overridden = inspection(**{"producer.override.enable.idempotence": "false"})
     unknown = but(workers={A: worker(A, enabled=Skipped("500"))}, inspection=overridden)

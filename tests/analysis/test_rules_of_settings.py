@@ -53,11 +53,11 @@ def test_a_list_with_an_empty_part_is_found_where_newer_workers_alone_refuse_it(
         (FILE, []),
     ],
 )
-def test_a_standalone_worker_is_said_to_be_one(properties, severities) -> None:
+def test_a_standalone_worker_is_reported_as_standalone(properties, severities) -> None:
     assert [each.severity for each in answer("EOS029", but(worker_files={"w": properties})).findings] == severities
 
 
-def test_timeouts_of_workers_that_are_no_numbers_are_said() -> None:
+def test_timeouts_of_workers_that_are_not_numbers_are_reported() -> None:
     said = answer("EOS033", but(worker_files=files(worker_sync_timeout_ms="${env:T}")))
     assert (said.outcome, "worker.sync.timeout.ms" in said.cannot_tell[0]) == ("cannot tell", True)
     both = files(task_shutdown_graceful_timeout_ms="60000", rebalance_timeout_ms="120000")

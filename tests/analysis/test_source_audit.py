@@ -142,7 +142,7 @@ def envelope(operation: str, row: dict[str, object] | None, **source: object) ->
     return json.dumps({"before": None, "after": row, "op": operation, "source": source}).encode()
 
 
-def test_an_envelope_with_and_without_schema_says_the_same():
+def test_an_envelope_gives_the_same_row_with_and_without_schema():
     plain = envelope("u", {"id": 5, "name": "x"}, lsn=100, txId=7)
     wrapped = json.dumps({"schema": {}, "payload": json.loads(plain)}).encode()
     key = b'{"schema":{},"payload":{"id":5}}'
@@ -355,7 +355,7 @@ def test_a_table_is_broken_by_one_difference_and_held_only_where_every_key_was_d
 
 
 @pytest.mark.parametrize(("count", "words"), [(1, "k1"), (3, "k1, k2, k3"), (4, "k1, k2, k3 and others")])
-def test_a_finding_names_the_first_three_keys_and_says_where_there_are_others(count, words):
+def test_a_finding_names_the_first_three_keys_and_where_to_find_the_others(count, words):
     samples = tuple(RowSample(f"k{number + 1}", ("name",), 0, number) for number in range(count))
     counts = {RowDifference.DIFFERING: count, RowDifference.MISSING: 0}
     [found] = findings_about(ComparedTable(table=ORDERS, counts=counts, samples={RowDifference.DIFFERING: samples}))

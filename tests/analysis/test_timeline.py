@@ -179,7 +179,7 @@ def test_the_life_of_a_connector() -> None:
     assert found[0].actor == Actor(producer=ProducerIdAndEpoch(9, 0))
 
 
-def test_hidden_values_are_not_said_to_be_equal() -> None:
+def test_hidden_values_are_not_reported_as_equal() -> None:
     same = {"connector.class": "Source", "password": "[hidden]"}
     found = config_story([ConnectorConfigRecord(origin(each), "orders", same) for each in (0, 1)])
     assert told(found)[1] == ("config-changed", "written again without a change (hidden values are not compared)")
@@ -289,7 +289,7 @@ def test_commits_are_a_run_until_a_new_producer_fences_the_one_before() -> None:
     assert {(each.connector, each.task) for each in found} == {("orders", 0)}
 
 
-def test_an_abort_says_whose_it_is_as_far_as_the_log_shows() -> None:
+def test_an_abort_names_its_author_if_the_log_shows_it() -> None:
     def aborted(epoch: int, end: int) -> str:
         start = 1000
         story = transaction_story(
@@ -543,7 +543,7 @@ def test_a_record_that_only_a_leader_writes_names_the_worker_that_led_from_two_s
         (Actor(), None),
     ],
 )
-def test_a_producer_gets_the_transactional_id_that_holds_it_unless_the_record_says_one(actor, expected) -> None:
+def test_a_producer_gets_its_holder_as_transactional_id_unless_the_record_names_one(actor, expected) -> None:
     written = Event(5, EventSource.OFFSETS, EventKind.OFFSETS_COMMITTED, "", actor=actor)
     [found] = with_actors([written], {7: "g-orders-0"}, LEADERSHIP)
     assert found.actor.transactional_id == expected

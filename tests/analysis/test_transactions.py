@@ -263,7 +263,7 @@ def test_the_holder_of_a_producer_id_is_known_also_after_its_epochs_are_used_up(
     assert logged_transaction(records, ProducerIdAndEpoch(7, 32_766), HERE, ending(epoch=32_767))[0] == "id"
 
 
-def test_in_another_partition_it_is_certain_only_where_the_log_says_that_it_is_there():
+def test_in_another_partition_it_is_certain_only_if_the_log_lists_that_partition():
     known = LoggedTransaction("id", (HERE, THERE), T - 50, T - 1, T + 2)
     before, here, after = piece(T - 20), piece(T + 1, first=1), piece(T + 11, first=2)
     assert nearest([before, here, after], HELD, ending(), known) == (here, False)
@@ -438,7 +438,7 @@ def test_a_long_interval_is_forgotten_after_the_days_that_are_kept():
     assert committed(NOW - 6 * DAY_MS, *(NOW + n * HOUR for n in range(24 * 20))).longest_ms == 6 * DAY_MS
 
 
-def test_random_commits_are_found_quiet_no_more_often_than_is_said():
+def test_random_commits_are_reported_as_quiet_no_more_often_than_documented():
     """By the formula once in 5,456 intervals; and without the factor 176 times as often, so that this can fail."""
     assert comb(ENOUGH + FACTOR, FACTOR) == 5456
     rng, mean, found = random.Random(618), 4 * HOUR, 0
@@ -472,7 +472,7 @@ def test_nights_and_weekends_are_no_fault_where_a_week_of_them_is_known(at):
     assert (found.quiet, found.whole) == (False, True)
 
 
-def test_a_history_that_is_too_short_says_nothing_but_how_long_it_was_quiet():
+def test_a_history_that_is_too_short_gives_only_the_quiet_time():
     few = committed(*(NOW + n * HOUR for n in range(ENOUGH)))
     hour = committed(*(NOW + n * 60_000 for n in range(200)))
     for each in (few, hour):

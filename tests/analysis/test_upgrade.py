@@ -192,7 +192,7 @@ def test_a_worker_that_is_silent_stands_in_the_way() -> None:
     assert "EOS010" in {each.id for each in check.blockers}
 
 
-def test_a_step_down_says_what_it_costs() -> None:
+def test_a_step_down_lists_its_consequences() -> None:
     log = Log().writer(7).config("x", **{"producer.override.bootstrap.servers": "other:9092"}).tasks("x", 0)
     log.commit("x", 1).fencing("x", 1)
     evidence = cluster(*[Phase.ENABLED] * 3, inspection=inspection(log))
@@ -228,7 +228,7 @@ def test_an_error_of_workers_that_are_not_enabled_is_a_warning_on_the_way_up() -
     assert (check.blockers, check.warnings) == ((), (found,))
 
 
-def test_the_way_back_says_to_stop_the_connectors_first() -> None:
+def test_the_way_back_begins_with_stopping_the_connectors() -> None:
     check = check_upgrade(cluster(*[Phase.ENABLED] * 3), Phase.PREPARING)
     assert any("Stop every source connector" in each for each in check.consequences)
 
@@ -255,12 +255,12 @@ def test_a_worker_with_unread_settings_has_no_phase() -> None:
     assert from_file(exactly_once_source_support="Preparing").phase is PREPARING
 
 
-def test_a_file_says_it_also_by_not_setting_it() -> None:
+def test_a_file_without_the_setting_means_its_default() -> None:
     assert phases(from_file(exactly_once_source_support="enabled"), {}) == [(ENABLED, "w.properties")]
     assert phases(from_file(), {A: OFF}) == [(DISABLED, "w.properties, which does not set it")]
 
 
-def test_a_worker_that_answers_that_it_is_enabled_counts_beside_a_file_that_says_less() -> None:
+def test_a_worker_that_answers_enabled_overrules_a_file_with_a_lower_phase() -> None:
     both = [(PREPARING, "w.properties"), (ENABLED, f"the answer of {A}")]
     assert phases(from_file(exactly_once_source_support="preparing"), {A: ON}) == both
     ahead = from_file(exactly_once_source_support="enabled")
@@ -295,7 +295,7 @@ def test_without_a_file_and_an_enabled_worker_the_phase_is_not_known(workers: ob
     assert said.endswith(reason)
 
 
-def test_a_worker_is_at_what_it_answers_before_what_its_file_says() -> None:
+def test_the_answer_of_a_worker_overrules_its_file() -> None:
     enabled, preparing = {SOURCE_SUPPORT: "enabled"}, {SOURCE_SUPPORT: "preparing"}
     found = list(worker_phases({A: OFF, B: worker(B), "c": SILENT}, {A: preparing, B: preparing}))
     assert [each.phase for each in found] == [Phase.PREPARING, Phase.ENABLED, Phase.UNKNOWN]
@@ -303,7 +303,7 @@ def test_a_worker_is_at_what_it_answers_before_what_its_file_says() -> None:
     assert stale.phase is Phase.NOT_ENABLED
 
 
-def test_the_file_of_a_dedicated_mirrormaker_says_it_for_each_of_its_clusters_alone() -> None:
+def test_the_file_of_a_dedicated_mirrormaker_sets_the_phase_of_each_cluster_separately() -> None:
     assert declared_support({"clusters": "a, b", "b.exactly.once.source.support": "enabled"}) is None
 
 

@@ -137,7 +137,7 @@ def test_several_members_of_gzip_and_zeros_behind_them_are_read():
 
 
 @pytest.mark.parametrize("codec", PACKED)
-def test_damaged_data_says_so(codec: Codec):
+def test_damaged_data_is_reported_as_damaged(codec: Codec):
     whole = bytes(bombs.PACK[codec](bytes(range(256)) * 100))
     for damaged in (b"", whole[: len(whole) // 2], whole[:5] + b"\xff" * 9 + whole[14:]):
         with pytest.raises(Exception) as caught:  # noqa: PT011  # each library has its own
@@ -146,7 +146,7 @@ def test_damaged_data_says_so(codec: Codec):
 
 
 @pytest.mark.parametrize("given", ["", "0", "-1", "64M", "1e9", "\u0661", "9" * 30])
-def test_a_limit_that_is_no_number_is_said(given: str):
+def test_a_limit_that_is_not_a_number_is_reported(given: str):
     properties = ClientProperties((), properties={"eosctl.batch.max.bytes": Property(given, "-X")})
     with pytest.raises(ConfigError, match=r"-X: eosctl\.batch\.max\.bytes=.* is no number of bytes"):
         most_batch_bytes(properties)

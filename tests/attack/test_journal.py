@@ -74,7 +74,7 @@ def room_for(*events: JournalEvent) -> int:
 
 @pytest.mark.parametrize("step", [STOP, FENCE])
 @pytest.mark.parametrize("beyond", [0, 1, 20])
-def test_a_step_that_is_done_is_said_to_be_done_though_the_disk_is_full(journal: Path, step: object, beyond: int):
+def test_a_completed_step_is_reported_as_done_although_the_disk_is_full(journal: Path, step: object, beyond: int):
     with full_beyond(room_for(JournalEvent.BEGUN) + beyond):
         outcome, error = applied(journal, step, ManualStep("look"))
     assert isinstance(error, PartlyApplied)
@@ -93,7 +93,7 @@ def test_a_step_that_could_not_be_journaled_is_repeated_by_the_next_run(journal:
     assert outcome.results[0].outcome is StepOutcome.DONE_BEFORE
 
 
-def test_a_step_that_failed_says_why_though_the_disk_is_full(journal: Path):
+def test_a_failed_step_gives_its_reason_although_the_disk_is_full(journal: Path):
     def fail() -> str:
         raise Unreachable("the worker does not answer")
 
@@ -113,7 +113,7 @@ def test_nothing_is_done_where_its_beginning_cannot_be_journaled(journal: Path):
     assert (outcome.results[0].outcome, acted) == (StepOutcome.NOT_BEGUN, [])
 
 
-def test_a_step_that_is_interrupted_is_not_said_to_be_unbegun(journal: Path):
+def test_an_interrupted_step_is_not_reported_as_not_begun(journal: Path):
     def interrupt() -> str:
         raise KeyboardInterrupt
 

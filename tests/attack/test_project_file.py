@@ -50,7 +50,7 @@ def test_a_tab_opens_no_connection_and_reads_no_secret_for_a_file_that_is_not_tr
         assert offers("eosctl fence --profile ", tmp_path, **user) == ["production", "staging"]
 
 
-def test_nothing_in_a_file_is_used_before_it_is_trusted_and_a_warning_says_so(eosctl, project):
+def test_no_setting_of_a_file_is_used_before_it_is_trusted_and_a_warning_appears(eosctl, project):
     write(project / ".eosctl.yaml", "current: prod\nprofiles: {prod: {bootstrap-server: 'evil:1', protected: false}}")
     ran = eosctl("profile", "explain", "-o", "json")
     assert f"{project}/.eosctl.yaml is not trusted, so no profile in it is used" in ran.stderr

@@ -176,7 +176,7 @@ def test_the_message_of_a_worker_is_masked_and_on_one_line():
     assert len(caught.value.message) < 2_500
 
 
-def test_a_worker_that_says_nothing_at_all_is_late_and_not_waited_for_longer():
+def test_a_silent_worker_is_late_and_not_waited_for_longer():
     with socket.create_server(("127.0.0.1", 0)) as silent, in_time(), pytest.raises(EosctlError):
         read_worker(f"http://127.0.0.1:{silent.getsockname()[1]}", TIME_S)
 

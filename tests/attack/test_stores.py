@@ -61,7 +61,7 @@ def test_a_message_of_a_gigabyte_is_stopped_as_it_arrives(name: str):
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_a_hostile_source_is_said_and_ends_in_time(name: str, monkeypatch: pytest.MonkeyPatch):
+def test_a_hostile_source_is_reported_and_ends_in_time(name: str, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("P", "secret")
     with hostile_postgresql(HOSTILE[name]) as place:
         began = time.monotonic()

@@ -174,7 +174,7 @@ def ran(*args: str, out: str = "/dev/full", err: str | None = None) -> tuple[int
         ["--version"],
     ],
 )
-def test_a_full_disk_for_the_answer_is_74_and_says_so(args: list[str]):
+def test_a_full_disk_for_the_answer_is_reported_with_74(args: list[str]):
     code, printed = ran(*args)
     assert code == 74
     assert printed.endswith("eosctl: error: the answer could not be written: No space left on device\n")
@@ -231,7 +231,7 @@ def test_the_outcome_of_a_plan_is_shown_although_the_answer_cannot_be_written():
         answer(Options(), Failed(), lambda _: "outcome")  # type: ignore[arg-type]  # what it needs of them
 
 
-def test_a_device_that_is_full_is_said_with_its_name():
+def test_a_full_device_is_reported_with_its_name():
     with pytest.raises(OutputLost, match="cannot write /dev/full: No space left on device"):
         write_output_file(Path("/dev/full"), ["x"])
 

@@ -73,7 +73,7 @@ def is_noticed(recorded: Recorded, eosctl: Eosctl) -> bool:
     return Outcome.WRONG in outcomes or outcomes.count(Outcome.CANNOT_TELL) > 0.1 * len(outcomes)
 
 
-def test_spark_says_what_the_local_engine_says(recorded: Recorded):
+def test_spark_gives_the_report_of_the_local_engine(recorded: Recorded):
     for local, spark in zip(recorded.local, recorded.spark, strict=True):
         for part in PARTS:
             assert spark[part] == local[part], part

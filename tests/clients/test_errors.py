@@ -140,7 +140,7 @@ def test_a_broken_connection_names_the_address_and_the_cause(error, kind, says):
         ("socket disconnected", "socket disconnected"),
     ],
 )
-def test_a_reason_is_said_without_the_notation_of_the_library(library, plain):
+def test_a_reason_is_shown_without_the_notation_of_the_library(library, plain):
     assert plain_reason(library) == plain
 
 

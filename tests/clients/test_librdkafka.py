@@ -92,7 +92,7 @@ def test_a_key_goes_to_the_partition_that_java_would_choose(sandbox, fresh_name)
 
 
 @pytest.mark.parametrize("client", ["kafka-python", "librdkafka"])
-def test_kerberos_says_what_is_missing_here(client, monkeypatch):
+def test_kerberos_names_the_missing_package(client, monkeypatch):
     monkeypatch.setitem(sys.modules, "gssapi", None)
     given = properties("security.protocol=SASL_SSL", "sasl.kerberos.service.name=kafka")
     with pytest.raises(Unsupported) as caught:

@@ -324,7 +324,7 @@ def opened_channel(transport: object, failure: Exception | None) -> Channel:
         (None, KafkaConnectionError("Connection timed out"), Unreachable, "broker:9092 cannot be reached: Connection"),
     ],
 )
-def test_the_error_says_how_far_the_connection_came(transport, failure, kind, says):
+def test_the_error_names_the_last_completed_stage_of_the_connection(transport, failure, kind, says):
     error = opened_channel(transport, failure).timed_out()
     assert (type(error), str(error)[: len(says)]) == (kind, says)
 
@@ -339,7 +339,7 @@ def test_time_that_has_passed_since_the_wait_began_counts():
     assert not began_long_ago.pause(60)
 
 
-def test_a_wait_that_has_not_ended_says_why_and_for_how_long():
+def test_a_wait_that_has_not_ended_gives_its_reason_and_its_duration():
     with pytest.raises(TimedOut, match=r"^the topic has no leader, for 0\.5 s$"):
         Deadline(0.5, since=0.0).pause_or_raise(60, "the topic has no leader")
 

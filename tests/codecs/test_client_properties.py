@@ -125,7 +125,7 @@ def test_the_command_line_wins_over_the_file_and_every_value_knows_its_origin():
     assert merged.get("nothing") is merged.origin("nothing") is None
 
 
-def test_the_file_alone_says_address_protocol_and_principal():
+def test_the_file_alone_gives_address_protocol_and_principal():
     merged = client_properties(command_config=SASL)
     assert merged.bootstrap_servers == ("a:9092", "b:9093")
     assert merged.security_protocol is SecurityProtocol.SASL_SSL
@@ -410,7 +410,7 @@ def test_secrets_become_references_and_other_values_text():
         ("!!python/object/apply:os.system [geheim]", "f: line 1: this is not YAML", None),
     ],
 )
-def test_a_fault_is_said(text, says, hint):
+def test_a_fault_is_reported(text, says, hint):
     with pytest.raises(ConfigError, match=says) as caught:
         decode_profiles(text, "f")
     assert "geheim" not in caught.value.message.replace("system [geheim]", "")

@@ -47,5 +47,5 @@ def read(decode: Any, data: bytes) -> Any:
 
 
 @pytest.mark.parametrize("name", CODECS)
-def test_beside_good_bytes_a_codec_says_what_was_looked_at(name: str, as_looked_at: AsLookedAt) -> None:
+def test_each_codec_near_valid_bytes_gives_the_answer_of_its_golden_file(name: str, as_looked_at: AsLookedAt) -> None:
     as_looked_at(f"codecs/{name.replace(' ', '-')}", lines(name))

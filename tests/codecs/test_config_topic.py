@@ -97,7 +97,7 @@ def test_each_kind_is_known_by_its_key(key, value, expected):
         (None, "{", RecordKind.INVALID_KEY, Disposition.UNREADABLE),
     ],
 )
-def test_a_finding_about_an_unusable_setting_says_how_the_worker_behaves(key, value, kind, disposition):
+def test_a_finding_about_an_unusable_setting_describes_the_behaviour_of_the_worker(key, value, kind, disposition):
     record = decoded(key, value)
     assert isinstance(record, MalformedRecord)
     assert (record.kind, record.disposition, record.key) == (kind, disposition, key)

@@ -327,7 +327,7 @@ def fuzz(name: str, inputs: int) -> None:
 
 
 @pytest.mark.parametrize("name", CODECS)
-def test_a_codec_given_any_bytes_returns_a_value_or_says_why(name):
+def test_a_codec_given_any_bytes_returns_a_value_or_a_reason(name):
     fuzz(name, SHORT // 5 if name in SLOW else SHORT)
 
 

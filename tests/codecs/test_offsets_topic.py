@@ -121,7 +121,7 @@ def test_a_value_is_read_as_a_worker_reads_it(raw: bytes | None, value: object) 
         (b'{"a":{"b":1}}', "member 'a' is nested, which Connect refuses"),
     ],
 )
-def test_a_value_that_no_connector_gets_says_why(raw: bytes, reason: str) -> None:
+def test_a_value_that_no_connector_gets_has_a_reason(raw: bytes, reason: str) -> None:
     value = decode_offsets_value(raw)
     assert isinstance(value, MalformedValue)
     assert reason in value.reason

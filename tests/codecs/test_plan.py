@@ -128,13 +128,13 @@ def test_an_error_in_a_plan_is_named_by_its_place(change, message: str):
 
 
 @pytest.mark.parametrize("version", [0, 2, 99])
-def test_a_plan_of_another_version_is_refused_and_says_what_to_do(version: int):
+def test_a_plan_of_another_version_is_refused_with_a_next_step(version: int):
     with pytest.raises(Unsupported, match=f"the plan has version {version}, this eosctl reads version 1") as refused:
         decode_plan(encode_plan(PLAN).replace('"version": 1', f'"version": {version}'))
     assert refused.value.hint == "use the eosctl that wrote the plan, or write it again with this one"
 
 
-def test_a_cut_plan_says_where():
+def test_a_truncated_plan_is_refused_with_its_last_line():
     with pytest.raises(Undecodable, match="not JSON at line 1"):
         decode_plan("{")
 

@@ -72,7 +72,7 @@ def test_a_principal_that_no_property_names_is_unresolved_with_the_property(jaas
         ("AWS_MSK_IAM", "shows the principal of a client with AWS_MSK_IAM"),
     ],
 )
-def test_a_mechanism_without_a_name_in_its_login_says_so(mechanism, reason):
+def test_a_mechanism_without_a_name_in_its_login_is_reported(mechanism, reason):
     found = who(security_protocol="SASL_SSL", sasl_mechanism=mechanism, sasl_jaas_config="some.Module required;")
     assert isinstance(found, Unresolved)
     assert reason in found.reason

@@ -201,7 +201,7 @@ def test_a_missing_record_line_is_noticed() -> None:
 
 
 @pytest.mark.parametrize("version", [0, 2, 5, 99])
-def test_another_version_is_refused_and_says_what_to_do(version: int) -> None:
+def test_another_version_is_refused_with_a_next_step(version: int) -> None:
     lines = written(FULL)
     other = json.dumps({**json.loads(lines[0]), "version": version, "more": 1})
     with pytest.raises(Unsupported, match=f"the snapshot has version {version}, this eosctl reads version 1$") as found:

@@ -70,7 +70,7 @@ def test_a_password_that_does_not_fit_is_refused_and_none_is_not_checked():
         (store([certificate(b"one")])[:-30], "cut off"),
     ],
 )
-def test_a_fault_is_said(data, says):
+def test_a_fault_is_reported(data, says):
     with pytest.raises(Undecodable, match=says):
         decode_jks(data, None)
 

@@ -104,7 +104,7 @@ def test_looking_into_no_ledger_makes_none(eosctl, tmp_path: Path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_empty_ledger_says_so(eosctl, tmp_path: Path):
+def test_an_empty_ledger_is_reported_as_empty(eosctl, tmp_path: Path):
     open_ledger(f"sqlite:///{tmp_path}/l.db")
     ran = eosctl("audit", "status", "--store", f"sqlite:///{tmp_path}/l.db")
     assert (ran.exit_code, ran.stdout) == (0, "no job has committed a run yet\n")

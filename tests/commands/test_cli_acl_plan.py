@@ -74,7 +74,7 @@ def test_connectors_in_properties_files_are_read_too(eosctl, files):
     assert "User:p Write Topic out" in bindings(ran.stdout)
 
 
-def test_the_first_line_says_for_which_phase_the_plan_is_and_from_where_that_is_known(eosctl, files):
+def test_the_first_line_names_the_phase_of_the_plan_and_its_source(eosctl, files):
     for settings, more, phase, known_by in (
         ({"exactly_once_source_support": "enabled"}, [], "enabled", "worker.properties"),
         ({}, [], "disabled", "worker.properties, which does not set it"),
@@ -101,7 +101,7 @@ def test_without_a_known_phase_nothing_is_planned(eosctl, tmp_path):
         assert "hint: choose the phase: --phase disabled, preparing or enabled" in ran.stderr
 
 
-def test_explaining_changes_no_binding_and_says_what_other_phases_need(eosctl, files):
+def test_explaining_changes_no_binding_and_lists_the_needs_of_other_phases(eosctl, files):
     for phase in ("disabled", "preparing", "enabled"):
         args = (*files(), "--phase", phase)
         plain, explained = (eosctl("acl-plan", *args, *more, "-o", "json").stdout for more in ([], ["--explain"]))
@@ -113,7 +113,7 @@ def test_explaining_changes_no_binding_and_says_what_other_phases_need(eosctl, f
     assert "enabled needs 7 more bindings: --phase enabled." in said
 
 
-def test_explaining_says_what_breaks_and_in_which_phases(eosctl, files):
+def test_explaining_names_the_symptoms_and_their_phases(eosctl, files):
     ran = eosctl("acl-plan", *files(), "--phase", "enabled", "--explain")
     assert ran.exit_code == 0
     assert "Write TransactionalId connect-cluster-g (unknown, in phase preparing,enabled)" in ran.stdout
@@ -254,7 +254,7 @@ COMMENTED = ("kafka-acls", "confluent", "csv", "terraform", "strimzi", "jikkou")
 
 
 @pytest.mark.parametrize("form", [*COMMENTED, "shell", "msk"])
-def test_an_emitted_text_says_for_which_phase_it_is(eosctl, files, form):
+def test_an_emitted_text_names_its_phase(eosctl, files, form):
     ran = eosctl("acl-plan", *files(), "--phase", "enabled", "--emit", form)
     assert ran.exit_code == 0, ran.stderr
     said = "Planned for exactly.once.source.support=enabled (from --phase)."

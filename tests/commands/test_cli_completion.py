@@ -121,7 +121,7 @@ def test_a_damaged_cache_is_read_again_from_the_cluster(tmp_path, text):
         assert offers(line, **user) == ["orders"]
 
 
-def test_nothing_is_said_where_nothing_can_be_read(tmp_path):
+def test_completion_is_silent_if_no_source_can_be_read(tmp_path):
     user = home(tmp_path)
     (tmp_path / "config" / "eosctl" / "config.yaml").write_text("profiles: [")
     (tmp_path / "cache").write_text("in the way")

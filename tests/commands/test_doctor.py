@@ -212,7 +212,7 @@ def test_workers_of_two_versions_are_read_as_the_oldest_of_them(
     assert [each["target_state"] for each in found["connectors"]] == ["PAUSED"]
 
 
-def test_a_worker_that_names_no_version_is_read_as_the_newest_and_said(records: Path, eosctl: Eosctl) -> None:
+def test_a_worker_without_a_version_is_read_as_the_newest_and_reported(records: Path, eosctl: Eosctl) -> None:
     with serve(FakeWorker(version="unknown")) as [url]:
         args = ("inspect-config", "--connector", "orders", "--records", records, "--connect-url", url)
         found, shown = data(eosctl(*args, "-o", "json")), eosctl(*args)
@@ -340,7 +340,7 @@ def test_a_waived_finding_stays_in_the_answer_and_does_not_fail(doctor):
     assert "waived until 2999-12-31 (team-data: being rolled)" in doctor().stdout
 
 
-def test_an_expired_waiver_fails_and_says_so(doctor):
+def test_an_expired_waiver_fails_and_is_named(doctor):
     profile(waiver(expires="2020-01-31"))
     ran = doctor()
     assert ran.exit_code == 1

@@ -32,7 +32,7 @@ def rolling():
         yield [part for url in urls for part in ("--connect-url", url)]
 
 
-def test_the_files_say_what_the_answer_says_and_change_neither_it_nor_the_exit_code(eosctl, gated, rolling):
+def test_the_files_equal_the_answer_and_change_neither_it_nor_the_exit_code(eosctl, gated, rolling):
     plain = eosctl("doctor", *rolling, "-o", "json")
     ran, run, cases = gated("doctor", *rolling, "-o", "json")
     assert (ran.exit_code, json.loads(ran.stdout)["data"]) == (1, json.loads(plain.stdout)["data"])

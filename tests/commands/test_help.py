@@ -145,7 +145,7 @@ def test_all_help_as_json_has_what_a_program_needs_to_type_a_command(eosctl):
     assert options["output"]["choices"] == list(Output)
 
 
-def test_all_help_as_json_says_what_every_exit_code_means(eosctl):
+def test_all_help_as_json_explains_every_exit_code(eosctl):
     def codes(error):
         yield str(error.exit_code)
         for each in error.__subclasses__():
@@ -228,7 +228,7 @@ def test_a_text_like_no_entry_is_reported_as_unknown(eosctl):
      ("the broker answered OFFSET_NOT_AVAILABLE", "OFFSET_NOT_AVAILABLE, code 78"),
      ("org.apache.kafka.connect.errors.ConnectException: it broke", "errors.ConnectException")],
 )  # fmt: skip
-def test_a_class_of_kafka_is_explained_by_what_the_protocol_says_of_it(eosctl, text, title):
+def test_a_class_of_kafka_is_explained_by_the_protocol(eosctl, text, title):
     [found] = explained(eosctl("explain", text, "-o", "json"))
     assert found["title"].endswith(title)
     assert "retriable" in found["cause"]

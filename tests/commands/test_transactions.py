@@ -186,7 +186,7 @@ def test_other_forms_are_refused(argument: str):
         wanted_partitions([argument])
 
 
-def test_explain_knows_errors_and_rules_and_says_that_it_does_not_know_others(eosctl: Eosctl):
+def test_explain_knows_errors_and_rules_and_names_the_ones_it_does_not_know(eosctl: Eosctl):
     known = eosctl("explain", "ProducerFencedException", "-o", "json")
     assert known.exit_code == 0
     assert [each["id"] for each in json.loads(known.stdout)["data"]["explanations"]] == ["producer-fenced"]
@@ -262,7 +262,7 @@ def test_a_non_transactional_record_is_reported_as_such(trace: Trace):
     assert plain["partitions"] == idempotent["partitions"] == []
 
 
-def test_where_no_record_lies_it_is_said_what_does(trace: Trace):
+def test_an_offset_without_a_record_is_reported_with_its_content(trace: Trace):
     left = data_batch(4, [Written(1, NOW, b"k", b"v")], TASK, last_delta=2, sequence=2)
     log = [data(2), left, marker(9, COMMIT), damaged(data(10)), data(12)]
 
@@ -319,7 +319,7 @@ def test_records_of_the_same_transaction_are_shown_from_other_partitions(trace: 
     assert answer["partitions_by"] == "scan"
 
 
-def test_of_several_that_ended_close_together_the_nearest_is_said_to_be_one_by_time(trace: Trace):
+def test_the_nearest_of_several_close_ends_is_reported_as_chosen_by_time(trace: Trace):
     others = {"other-0": [data(0), marker(2, COMMIT, at=NOW - 40), data(3, 2), marker(5, COMMIT, at=NOW + 1)]}
     answer = trace([data(0), marker(2, COMMIT)], "orders-0@0", others=others)
     assert extents(answer)["other-0"] == (3, 4, 5, "by-time")
@@ -336,7 +336,7 @@ def test_a_record_is_found_by_its_key_and_by_its_time(trace: Trace):
     assert (cut["absent"], "within 3 offsets (--within)" in cut["reason"]) == ("not-found", True)
 
 
-def test_a_record_behind_which_a_segment_is_cut_is_not_said_to_be_unwritten(trace: Trace):
+def test_a_record_before_a_truncated_segment_is_not_reported_as_unwritten(trace: Trace):
     whole = [data(0), marker(2, COMMIT)]
     absent = trace([*whole, data(3, 2)[:-3]], "orders:0@3", code=1)["record"]
     assert (absent["absent"], "from offset 3 on, are no whole batch" in absent["reason"]) == ("damaged", True)

@@ -52,7 +52,7 @@ def test_a_port_that_is_taken_is_named(eosctl):
     assert (ran.exit_code, f"cannot listen on {listen}: Address already in use" in ran.stderr) == (2, True)
 
 
-def test_without_the_extra_it_says_how_to_install_it(eosctl, monkeypatch):
+def test_without_the_extra_the_error_names_its_installation(eosctl, monkeypatch):
     monkeypatch.setitem(sys.modules, "prometheus_client.openmetrics.exposition", None)
     ran = eosctl("watch", "-b", NOBODY, "--listen", "127.0.0.1:0")
     assert ran.exit_code == 2

@@ -60,7 +60,7 @@ COPIES = {
 
 @pytest.mark.parametrize("copied", COPIES.values(), ids=COPIES)
 @pytest.mark.parametrize("end", [1200, 1777, 2200])
-def test_two_runs_say_what_one_says(copied: list[int], end: int):
+def test_two_runs_give_the_report_of_one(copied: list[int], end: int):
     sides, job = opened(log(list(range(3000)), 13, frozenset({5, 60})), log(copied, 29, frozenset({50})))
     whole = compare_pair(sides, job)
     first = compare_pair(sides, until(job, max(copied[:end]) + 5, end))
@@ -76,7 +76,7 @@ def test_a_run_that_saw_too_little_to_decide_anything_leaves_nothing_to_continue
 
 @pytest.mark.parametrize("copied", COPIES.values(), ids=COPIES)
 @pytest.mark.parametrize("processes", [2, 5])
-def test_pieces_say_what_one_comparison_says(monkeypatch, copied: list[int], processes: int):
+def test_pieces_give_the_result_of_one_comparison(monkeypatch, copied: list[int], processes: int):
     monkeypatch.setattr(mirroring, "SMALLEST_PIECE", 500)
     sides, job = opened(log(list(range(3000)), 13, frozenset({5, 60})), log(copied, 29, frozenset({50})))
     cuts = cut_pair(sides, job.pair, None, processes)
@@ -89,7 +89,7 @@ def test_pieces_say_what_one_comparison_says(monkeypatch, copied: list[int], pro
     assert again[0].alignment == again[1].alignment
 
 
-def test_processes_say_what_one_says_of_a_large_pair_and_a_small_one(monkeypatch):
+def test_processes_give_the_result_of_one_process_on_a_large_and_a_small_pair(monkeypatch):
     monkeypatch.setattr(mirroring, "SMALLEST_PIECE", 500)
     monkeypatch.setattr(mirroring, "SMALL", 1000)
     sides, large = opened(log(list(range(3000)), 13), log(COPIES["late"], 29))

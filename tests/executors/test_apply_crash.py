@@ -104,7 +104,7 @@ def test_a_run_that_finds_its_work_done_by_another_writes_nothing(move: Move):
         ("1:begun", "interrupted between two steps", False),
     ],
 )
-def test_ctrl_c_aborts_what_is_open_and_says_so(move: Move, failpoint: str, message: str, moved: bool):
+def test_ctrl_c_aborts_the_open_transaction_and_reports_it(move: Move, failpoint: str, message: str, moved: bool):
     offsets = move()
     process = offsets.start(f"pause:{failpoint}")
     assert process.stdout.readline() == "paused\n"

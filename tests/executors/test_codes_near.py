@@ -66,7 +66,7 @@ def of_fencing() -> Iterator[str]:
                     yield f"{len(first)} {type(error).__name__} {over} {lost}"
 
 
-def test_each_answer_to_a_fence_has_the_outcome_that_was_looked_at(as_looked_at: AsLookedAt) -> None:
+def test_each_answer_to_a_fence_has_the_outcome_of_its_golden_file(as_looked_at: AsLookedAt) -> None:
     as_looked_at("executors/fencing", of_fencing())
 
 
@@ -99,7 +99,7 @@ def of_aborting(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
         yield from by_outcome((code_name(each), aborted(name, made(each))) for each in CODES if each)
 
 
-def test_each_answer_to_an_abort_has_the_outcome_that_was_looked_at(
+def test_each_answer_to_an_abort_has_the_outcome_of_its_golden_file(
     as_looked_at: AsLookedAt, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     as_looked_at("executors/abort", of_aborting(monkeypatch))
@@ -130,5 +130,5 @@ def of_committing() -> Iterator[str]:
                 yield f"{version} {state} {producer} first: {first}; then: {then}"
 
 
-def test_each_answer_to_a_commit_has_the_outcome_that_was_looked_at(as_looked_at: AsLookedAt) -> None:
+def test_each_answer_to_a_commit_has_the_outcome_of_its_golden_file(as_looked_at: AsLookedAt) -> None:
     as_looked_at("executors/commit", of_committing())

@@ -207,7 +207,7 @@ def test_a_request_that_times_out_before_the_whole_is_sent_again_where_the_coord
     assert len(nodes(script, Lookup)) == 1
 
 
-def test_a_late_answer_is_final_and_says_of_an_unknown_name() -> None:
+def test_a_late_answer_is_final_for_an_unknown_name() -> None:
     outcome, _ = fence([TimedOut("too late")], before=known(), over=True)
     error = outcome.results[0].error
     assert error is not None
@@ -215,7 +215,7 @@ def test_a_late_answer_is_final_and_says_of_an_unknown_name() -> None:
     assert "whether it was fenced is not known" in error.message
 
 
-def test_an_interruption_keeps_what_is_done_and_says_what_is_not() -> None:
+def test_an_interruption_keeps_the_completed_ids_and_lists_the_others() -> None:
     outcome, _ = fence([KeyboardInterrupt()], before=known())
     result = outcome.results[0]
     assert outcome.interrupted
@@ -239,7 +239,7 @@ def test_a_timeout_at_a_coordinator_that_answers_names_its_last_answer() -> None
     assert "waits for the leaders of orders-3" in error.message
 
 
-def test_an_interruption_while_waiting_to_try_again_says_what_the_coordinator_said() -> None:
+def test_an_interruption_while_waiting_to_retry_reports_the_answer_of_the_coordinator() -> None:
     outcome, _ = fence([code(51), KeyboardInterrupt()], before=known())
     assert outcome.results[0].outcome is FenceOutcome.FAILED
     assert outcome.results[0].attempts == 1

@@ -45,14 +45,14 @@ def test_the_old_file_stays_when_writing_fails(tmp_path):
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_full_disk_is_said_with_the_path(tmp_path):
+def test_a_full_disk_is_reported_with_the_path(tmp_path):
     path = tmp_path / "page.html"
     with pytest.raises(ConfigError, match=r"cannot write .*page\.html: No space left on device"), atomic_file(path):
         raise OSError(28, "No space left on device")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_directory_that_is_not_there_is_said(tmp_path):
+def test_a_missing_directory_is_reported(tmp_path):
     with pytest.raises(ConfigError, match=r"cannot write .*No such file or directory"):
         write_atomic_file(tmp_path / "no" / "page.html", "")
 
@@ -155,7 +155,7 @@ def test_histograms_are_rows_with_bounds(exported):
     assert {(each["low"], each["high"]) for each in found if each["of"] == "records"} >= {(64, 127), (128, 255)}
 
 
-def test_a_file_says_which_cluster_was_audited_and_when(exported):
+def test_a_file_names_the_audited_cluster_and_the_time(exported):
     metadata = parquet.read_schema(exported / "timeline.parquet").metadata
     assert metadata[b"eosctl.cluster_id"] == b"q1Sh-9_ISia_zwGINzRvyQ"
     assert metadata[b"eosctl.as_of_ms"] == str(AS_OF).encode()

@@ -98,7 +98,7 @@ def write(monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
     return carry_out
 
 
-def test_the_transaction_of_before_is_fenced_before_anything_is_looked_at_again(write) -> None:
+def test_the_earlier_transaction_is_fenced_before_any_fact_is_read_again(write) -> None:
     """Otherwise the former holder of the ID could commit between the look and the write."""
     topic = Topic(BEFORE)
     assert write(topic) == "3 offsets in one transaction as g-orders-0"
@@ -152,7 +152,7 @@ def replace_value(record: OffsetsWrite, value: bytes | None) -> OffsetsWrite:
 
 @pytest.mark.parametrize("place", ["begin", "write 1", "flush", "write 2"])
 @pytest.mark.parametrize("trouble", [None, "no answer"])
-def test_an_interrupted_transaction_is_aborted_and_says_that_no_offset_was_changed(write, place: str, trouble) -> None:
+def test_an_interrupted_transaction_is_aborted_and_no_offset_is_changed(write, place: str, trouble) -> None:
     topic = Topic(BEFORE)
     topic.interrupted_at, topic.trouble = place, trouble
     with pytest.raises(Interrupted) as interrupted:

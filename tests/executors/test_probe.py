@@ -230,7 +230,7 @@ def test_no_record_is_written_to_a_partition_that_the_coordinator_did_not_add(mo
     assert again.seen.committed == replace(LOOK, offset=5)
 
 
-def test_an_end_that_is_refused_is_the_answer_and_nothing_is_looked_at(monkeypatch) -> None:
+def test_a_refused_end_is_the_answer_and_no_broker_is_asked_again(monkeypatch) -> None:
     refused = Refusal("EndTxn", 48, "INVALID_TXN_STATE")
     probed = Probed(monkeypatch, end=[refused]).go()
     assert probed.seen.committed == refused
@@ -271,7 +271,7 @@ def test_a_transaction_raises_the_epoch_from_transaction_version_2_on(monkeypatc
     assert probed.seen.bumped == (Raised(same, same) if tried else Observations().bumped)
 
 
-def test_a_transaction_of_version_2_that_is_refused_is_said_with_the_request_that_was(monkeypatch) -> None:
+def test_a_refused_transaction_of_version_2_is_reported_with_its_request(monkeypatch) -> None:
     known = Observations(features={"transaction.version": 2})
     refused = Refusal("Produce", 48, "INVALID_TXN_STATE")
     written = Probed(monkeypatch, known=known, write=[5, 5, 5, FENCED, refused, refused]).go()
@@ -327,7 +327,7 @@ def test_a_topic_is_left_only_where_it_was_not_deleted_or_is_named_all_the_same(
     assert outcome.undeleted == undeleted
 
 
-def test_an_interruption_cleans_up_and_a_second_one_says_what_may_remain(monkeypatch) -> None:
+def test_an_interruption_cleans_up_and_a_second_one_names_possible_remains(monkeypatch) -> None:
     probed = Probed(monkeypatch, look=[KeyboardInterrupt()]).go()
     assert probed.outcome is not None
     assert (probed.outcome.interrupted, probed.outcome.undeleted) == (True, None)
@@ -526,7 +526,7 @@ def test_a_leader_that_is_unknown_or_moved_is_looked_up_again(leaders, answers, 
     assert [node_id for node_id, _ in wire.asked] == asked
 
 
-def test_a_partition_without_a_leader_until_the_time_is_over_is_said() -> None:
+def test_a_partition_that_stays_leaderless_until_the_deadline_is_reported() -> None:
     there, _ = scratch(0.0, Metadata=[leader(-1)])
     with pytest.raises(TimedOut, match="Produce of scratch-0 is answered with LEADER_NOT_AVAILABLE"):
         there.write(PRODUCER)
@@ -565,7 +565,7 @@ def test_producers_without_a_transaction_or_a_marker_have_none() -> None:
 
 
 @pytest.mark.parametrize(("looks", "asked"), [(["open", "ended"], 2), (["ended"], 1), (["refused"], 1)])
-def test_a_transaction_is_looked_at_until_it_shows_its_end_or_is_refused(monkeypatch, looks, asked) -> None:
+def test_a_transaction_is_described_until_it_has_ended_or_is_refused(monkeypatch, looks, asked) -> None:
     answers = {"open": replace(LOOK, marker=None), "ended": LOOK, "refused": FENCED}
     left = [answers[each] for each in looks]
     there, _ = scratch()

@@ -112,7 +112,7 @@ def test_the_marker_is_awaited_until_the_leader_has_another_transaction_or_none_
     assert sent.count(MARKER) == 1
 
 
-def test_a_leader_that_does_not_let_go_in_time_is_said_to_hold_what_has_its_marker(monkeypatch) -> None:
+def test_a_leader_that_holds_the_transaction_past_the_deadline_is_reported_with_its_marker(monkeypatch) -> None:
     with pytest.raises(TimedOut, match="the marker is written, but the last stable offset of t-0 is still 40"):
         aborted(monkeypatch, 0.05, ListOffsets=[stable(40)])
 
@@ -212,13 +212,13 @@ def test_a_transaction_is_committed_once_and_its_markers_are_shown() -> None:
 
 
 @pytest.mark.parametrize("looks", [[COMPLETE], [PREPARED, PREPARED, COMPLETE]])
-def test_a_transaction_that_is_committed_already_is_only_looked_at(looks) -> None:
+def test_a_committed_transaction_is_only_read(looks) -> None:
     said, sent = committed(looks, stable_offsets=(51, 51))
     assert said == "nothing to do: it is committed already; commit markers: t-0 at 50 (last stable offset 51)"
     assert set(sent) == {"look"}
 
 
-def test_the_producer_that_follows_is_said_where_the_end_raises_the_epoch() -> None:
+def test_the_next_producer_is_reported_if_the_end_raises_the_epoch() -> None:
     said, _ = committed(
         [ONGOING, COMPLETE], [answered(producer_id=7, epoch=2)], step=replace(COMMIT, transaction_version=2)
     )
@@ -250,7 +250,7 @@ def test_an_end_whose_answer_was_lost_is_never_sent_to_another_transaction(now) 
         committed([ONGOING, now], [Unreachable("no answer"), answered()])
 
 
-def test_a_coordinator_that_cannot_be_looked_at_is_looked_at_again() -> None:
+def test_a_coordinator_that_does_not_answer_is_asked_again() -> None:
     said, sent = committed([ONGOING, Unreachable("gone"), COMPLETE], [Unreachable("no answer"), answered()])
     assert said.startswith("committed; ")
     assert sent.count(ENDED) == 1
@@ -279,7 +279,7 @@ def test_a_coordinator_that_moves_is_found_again() -> None:
         committed([ONGOING], found=[coordinated(15)], timeout_s=0.05)
 
 
-def test_a_commit_that_is_decided_is_said_to_be_final_though_its_markers_are_not_written() -> None:
+def test_a_decided_commit_is_reported_as_final_although_markers_are_missing() -> None:
     with pytest.raises(TimedOut, match="is decided and cannot be revoked"):
         committed([ONGOING, PREPARED], timeout_s=0.1)
 
@@ -304,7 +304,7 @@ def test_a_partition_without_the_commit_marker_of_the_producer_is_not_committed(
     assert partly.value.message == f"x is CompleteCommit, and not all partitions show it: t-0: {fault}"
 
 
-def test_a_partition_that_was_not_looked_at_is_said_to_be_so() -> None:
+def test_a_partition_that_was_not_read_is_reported_as_unread() -> None:
     said, _ = committed([ONGOING, COMPLETE], markers={PLACE: Skipped("no Read on t")})
     assert said.startswith("committed; commit markers: t-0 not ")
     assert said.endswith(": no Read on t")

@@ -106,7 +106,7 @@ def test_the_environment_of_opentelemetry_holds(monkeypatch):
         assert collector.series()["eosctl_test_other"] == {(("profile", "east"),): 3}
 
 
-def test_a_collector_that_refuses_or_does_not_answer_is_no_success_and_says_why(monkeypatch, capfd):
+def test_a_collector_that_refuses_or_is_silent_is_a_failure_with_its_reason(monkeypatch, capfd):
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "0.3")
     latest = board(east=(Sample(OTHER, (), 3),)).latest()
     with collecting() as collector:
@@ -216,7 +216,7 @@ def test_a_redirect_is_not_followed_and_is_no_success(status):
         assert victim.bodies == []
 
 
-def test_values_that_a_collector_rejects_are_said():
+def test_values_that_a_collector_rejects_are_reported():
     partial = ExportMetricsPartialSuccess(rejected_data_points=1, error_message="too\x1b old")
     body = ExportMetricsServiceResponse(partial_success=partial).SerializeToString()
     why, _ = pushed_to(lambda connection, _: connection.sendall(answer("200 OK", body)))
@@ -251,7 +251,7 @@ def test_a_malformed_url_is_a_usage_error(url):
         endpoint_of(url)
 
 
-def test_without_the_extra_it_says_how_to_install_it(monkeypatch):
+def test_without_the_extra_the_error_names_its_installation(monkeypatch):
     monkeypatch.setitem(sys.modules, "opentelemetry.sdk.resources", None)
     monkeypatch.setitem(sys.modules, "opentelemetry.exporter.otlp.proto.http.metric_exporter", None)
     with pytest.raises(ConfigError, match="--otlp needs opentelemetry") as caught:

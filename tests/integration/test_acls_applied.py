@@ -89,7 +89,7 @@ def test_a_plan_is_applied_checked_and_undone(eosctl: Callable, acls: AclBroker,
 
 
 @pytest.mark.matrix
-def test_extras_are_pruned_and_what_is_nobodys_business_is_left(eosctl, acls, broker, arguments, tmp_path):
+def test_extras_are_pruned_and_unrelated_acls_stay(eosctl, acls, broker, arguments, tmp_path):
     mine = AclBinding("User:connector", Operation.WRITE, transactional_id("applied-gone-0"))
     foreign = AclBinding("User:tool", Operation.WRITE, transactional_id("applied-gone-0"))
     other = AclBinding("User:connector", Operation.READ, topic("business"))
@@ -158,7 +158,7 @@ def test_without_the_right_to_alter_acls_nothing_is_created(eosctl, acls, broker
 
 
 @pytest.mark.matrix
-def test_an_authorizer_that_is_off_is_said_plainly(eosctl, make_sandbox, kafka_version, arguments, tmp_path):
+def test_a_missing_authorizer_is_reported(eosctl, make_sandbox, kafka_version, arguments, tmp_path):
     open_house = make_sandbox(**versions_of(kafka_version), broker_config={"authorizer.class.name": ""})
     args = ["-b", open_house.bootstrap_servers, *arguments[2:]]
     shown = eosctl("acl-plan", *args)
@@ -304,7 +304,9 @@ def test_a_connector_that_was_not_asked_for_is_a_neighbour(eosctl, connect_sandb
     assert f"also covers the IDs of connector {connector}-longer" in reported[0]
 
 
-def test_a_snapshot_has_no_principals_and_says_which_to_name(eosctl, connect_sandbox, connector, worker_file, tmp_path):
+def test_a_snapshot_has_no_principals_and_names_the_needed_options(
+    eosctl, connect_sandbox, connector, worker_file, tmp_path
+):
     path = tmp_path / "now.snapshot"
     there = ["-b", connect_sandbox.bootstrap_servers, "--connect-url", connect_sandbox.connect_urls[0]]
     saved = eosctl("snapshot", "save", path, *there, "--group-id", "connect-cluster")

@@ -126,7 +126,7 @@ def test_the_document_has_the_bindings_that_are_planned(acl_sites: Sites):
 
 @pytest.mark.long
 @pytest.mark.timeout(3000)
-def test_every_binding_is_needed_or_said_to_be_optional(tmp_path: Path):
+def test_every_binding_is_needed_or_marked_as_optional(tmp_path: Path):
     with run_in(SourceSupport.ENABLED, tmp_path) as (site, root):
         rows = [remove_and_look(site, root, planned) for planned in bindings_of(site)]
     if os.environ.get("EOSCTL_UPDATE_ACL_TABLE"):

@@ -84,7 +84,7 @@ def test_the_document_has_the_bindings_that_are_planned_for_sinks(acl_sites: Sit
 
 @pytest.mark.long
 @pytest.mark.timeout(1500)
-def test_every_binding_of_a_sink_is_needed_or_said_to_be_optional(acl_sites: Sites, acl_root: Wire):
+def test_every_binding_of_a_sink_is_needed_or_marked_as_optional(acl_sites: Sites, acl_root: Wire):
     rows = [
         without(acl_sites, acl_root, number)
         for number in range(len(of_connectors(acl_sites.make(SourceSupport.DISABLED))))

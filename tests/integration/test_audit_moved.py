@@ -46,7 +46,7 @@ def site(
         made.connectors.delete(made.name)
 
 
-def test_a_connector_that_began_from_nothing_in_its_own_topic_and_went_on_further_than_before_is_broken(
+def test_a_connector_that_began_without_offsets_in_its_own_topic_and_passed_its_old_offset_is_broken(
     site: AuditSite,
 ):
     """Ten more lines: its first offset in the new topic is higher than the last one in the worker's."""
@@ -79,7 +79,7 @@ def test_moves_there_and_back_with_eosctl_and_the_deletion_of_the_connector_have
     assert len(values_in(site.servers, site.name)) == 1060
 
 
-def test_an_offsets_topic_left_by_hand_goes_on_from_what_the_worker_copied(site: AuditSite):
+def test_a_connector_without_its_offsets_topic_resumes_from_the_copies_of_the_worker(site: AuditSite):
     site.migrate("--to-topic", f"{site.name}-own")
     site.grow(20)
     site.request("PUT", "stop")

@@ -57,7 +57,9 @@ def test_an_offset_written_by_a_plain_producer(site: AuditSite):
 
 
 @pytest.mark.parametrize("settings", [{}, pytest.param({"enable.idempotence": True}, marks=pytest.mark.long)])
-def test_a_connector_that_goes_on_beside_a_plain_producer_is_no_zombie(site: AuditSite, settings: dict[str, object]):
+def test_a_connector_that_continues_beside_a_non_transactional_producer_is_no_zombie(
+    site: AuditSite, settings: dict[str, object]
+):
     """The producer is librdkafka's, which puts the key into another partition than Java's would (V12)."""
     plain = Producer({"bootstrap.servers": site.servers, **settings})
     plain.produce(OFFSETS, b'{"position":1000000}', site.key, partition=(site.partition + 3) % OFFSETS_PARTITIONS)
@@ -268,7 +270,7 @@ def test_offsets_that_were_deleted_from_a_topic_that_is_never_cut(site: AuditSit
     assert audited.verdict == "cannot-tell"
 
 
-def test_an_audit_that_goes_on_says_what_one_of_everything_says(site: AuditSite, tmp_path: Path):
+def test_a_continued_audit_equals_one_audit_of_everything(site: AuditSite, tmp_path: Path):
     store = f"sqlite:///{tmp_path}/ledger.db"
     for lines in (10, 20, 30):
         site.audit("--store", store)

@@ -359,7 +359,7 @@ def test_a_broker_s_compacted_topics_raise_no_alarm(site: CleanedSite, eosctl: E
     assert gaps(data) == {CLEANED_OFFSETS: {"compacted"}, OUTPUT: {"compacted"}}
 
 
-def test_its_log_directory_says_the_same(site: CleanedSite, eosctl: Eosctl):
+def test_its_log_directory_gives_the_same_audit(site: CleanedSite, eosctl: Eosctl):
     data = audited(eosctl, "--log-dir", site.directory)
     assert alarms(data) == []
     assert gaps(data) == {CLEANED_OFFSETS: {"compacted"}, OUTPUT: {"compacted"}}

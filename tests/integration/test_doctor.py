@@ -103,7 +103,7 @@ def test_a_busy_cluster_is_free_of_findings(make_sandbox, eosctl, tmp_path: Path
         assert counted(eosctl("doctor", *arguments(sandbox), "-o", "json")) == set()
 
 
-def test_a_snapshot_answers_as_the_cluster_and_says_what_it_does_not_hold(
+def test_a_snapshot_answers_as_the_cluster_and_names_its_missing_parts(
     connect_sandbox: Sandbox, eosctl, fresh_name, tmp_path: Path
 ) -> None:
     """A snapshot has no connectors' validation answers and no ACLs; consumers do not report their isolation level."""

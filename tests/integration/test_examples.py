@@ -237,7 +237,7 @@ def stage(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 
 
 @pytest.mark.parametrize("command", sorted(examples()))
-def test_every_example_does_what_it_says(command, stage, eosctl, tmp_path, monkeypatch):
+def test_every_example_shows_its_documented_output(command, stage, eosctl, tmp_path, monkeypatch):
     monkeypatch.setattr("sys.stdin", StringIO("Caused by: org.apache.kafka.common.errors.ProducerFencedException: x"))
 
     def run(*args: object) -> str:

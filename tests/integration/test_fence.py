@@ -160,7 +160,7 @@ def test_nothing_named_is_a_usage_error(sandbox: Sandbox, eosctl: Eosctl) -> Non
     assert eosctl("fence", "-b", sandbox.bootstrap_servers, "--yes").exit_code == 2
 
 
-def test_an_unreachable_broker_is_said_to_be(eosctl: Eosctl) -> None:
+def test_an_unreachable_broker_is_reported(eosctl: Eosctl) -> None:
     ran = eosctl("fence", "-b", "127.0.0.1:1", "--transactional-id", "x", "--yes", "--timeout", "3")
     assert ran.exit_code == 4
     assert "127.0.0.1:1" in ran.stderr
@@ -540,7 +540,7 @@ def test_a_connector_needs_read_on_the_config_topic(sandbox: Sandbox, fence_as: 
     assert f"User:tool lacks Read on topic {topic}" in ran.stderr
 
 
-def test_a_wrong_password_is_said_to_be_one(identity: Path, fence_as: Fence) -> None:
+def test_a_wrong_password_is_reported(identity: Path, fence_as: Fence) -> None:
     text = identity.read_text()
     identity.write_text(text.replace('password="', 'password="not-'))
     ran = fence_as("--transactional-id", "x")

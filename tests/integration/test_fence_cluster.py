@@ -261,7 +261,7 @@ def test_a_closed_port_is_reported_at_once(eosctl: Eosctl, closed: str) -> None:
     assert time.monotonic() - began < 20, "well within --timeout"
 
 
-def test_a_listener_that_says_nothing_is_given_up_within_the_timeout(eosctl: Eosctl, silent: str) -> None:
+def test_a_silent_listener_is_given_up_within_the_timeout(eosctl: Eosctl, silent: str) -> None:
     began = time.monotonic()
     ran = eosctl("fence", "-b", silent, *FLAGS, "--timeout", "8")
     assert ran.exit_code == 4
@@ -307,7 +307,7 @@ def test_a_broker_that_freezes_before_the_requests_leaves_its_ids_failed_within_
     assert time.monotonic() - began < 24, "fencing, and what is asked after it, have a --timeout each"
 
 
-def test_a_broker_that_freezes_while_the_user_is_asked_leaves_nothing_fenced_and_it_is_said(
+def test_a_broker_that_freezes_during_the_question_leaves_every_id_unfenced_and_is_reported(
     make_sandbox: Callable[..., Sandbox], eosctl: Eosctl, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sandbox = make_sandbox()

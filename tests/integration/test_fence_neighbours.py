@@ -146,7 +146,7 @@ def test_a_plan_is_refused_where_another_group_took_the_id_since(
     neighbours.become(neighbours.other, "c", "resume", ["RUNNING"])
 
 
-def test_a_move_that_needs_a_worker_of_the_source_says_so_before_anything_is_done(
+def test_a_move_that_needs_a_worker_of_the_source_is_refused_before_any_step(
     neighbours: Neighbours, refused: Callable[..., str]
 ):
     said = refused(

@@ -311,7 +311,7 @@ def renamed_and_taken_back(page: Howto, orders: Lines, directory: Path) -> None:
 
 
 @pytest.mark.timeout(600)
-def test_a_move_to_another_cluster_is_taken_back_as_the_page_says(
+def test_a_move_to_another_cluster_is_rolled_back_by_the_steps_of_the_page(
     eosctl: Eosctl, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))

@@ -185,7 +185,7 @@ def test_profile_check_shows_every_step_of_every_client(eosctl, broker, stores, 
     assert code == 1
 
 
-def test_profile_check_says_that_the_password_is_wrong_with_each_client(eosctl, broker, stores, tmp_path):
+def test_profile_check_reports_a_wrong_password_with_each_client(eosctl, broker, stores, tmp_path):
     code, steps = checked(eosctl, broker, stores, tmp_path, "LOGIN", login("PLAIN", "geheim"))
     for client in ("wire", "librdkafka"):
         outcome, detail = steps[client, "SASL"]
@@ -195,7 +195,7 @@ def test_profile_check_says_that_the_password_is_wrong_with_each_client(eosctl, 
     assert code == 1
 
 
-def test_profile_check_says_that_the_certificate_is_for_another_host(eosctl, broker, stores, tmp_path):
+def test_profile_check_reports_a_certificate_for_another_host(eosctl, broker, stores, tmp_path):
     _, steps = checked(eosctl, broker, stores, tmp_path, "ELSEWHERE")
     for client, step in (("network", "TLS"), ("wire", "Kafka")):
         outcome, detail = steps[client, step]

@@ -121,7 +121,7 @@ def test_a_plain_leader_after_a_transactional_one(spoilt: Spoilt) -> None:
     assert finding["evidence"]["last_is_plain"]
 
 
-def test_poison_and_records_that_are_not_what_their_key_says(spoilt: Spoilt) -> None:
+def test_poison_and_records_that_contradict_their_key(spoilt: Spoilt) -> None:
     spoilt.create()
     spoilt.write(*RECORDS, (b"commit-orders", b'{"tasks":"two"}'), (b"connector-payments", b"{not json"))
     found = spoilt.found()

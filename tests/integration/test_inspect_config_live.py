@@ -275,7 +275,7 @@ def test_a_wrong_group_is_no_plan_without_producers_to_fence(mirror: Mirror, wor
     ],
     ids=lambda words: words[0],
 )
-def test_a_group_that_is_not_that_of_the_workers_is_said_and_nothing_else(
+def test_a_group_without_these_workers_is_the_only_finding(
     worker: Worker, eosctl: Eosctl, words: tuple[str, ...]
 ) -> None:
     servers, url = worker.sandbox.bootstrap_servers, worker.sandbox.connect_url(1)

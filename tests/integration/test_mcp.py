@@ -36,7 +36,7 @@ def no_cluster() -> Any:
     raise AssertionError("a list of tools needs no cluster")
 
 
-def test_every_tool_says_that_it_only_reads_and_takes_no_address_file_or_credential():
+def test_every_tool_is_marked_as_read_only_and_takes_no_address_file_or_credential():
     listed = asked(server_of(no_cluster), lambda client: client.list_tools())
     assert len(listed.tools) == len(Tools(no_cluster).every) > 15
     assert [each.name for each in listed.tools if not (each.annotations and each.annotations.read_only_hint)] == []
@@ -47,7 +47,7 @@ def test_every_tool_says_that_it_only_reads_and_takes_no_address_file_or_credent
     }
 
 
-def test_an_answer_is_bounded_and_says_what_was_left_out():
+def test_an_answer_is_bounded_and_names_the_omitted_rows():
     rows = [{"name": f"connector-{number}", "trace": "x" * 5_000} for number in range(5_000)]
     shown = bounded({"kind": "connector.list", "data": {"connectors": rows, "complete": True}})
     assert len(json.dumps(shown)) <= MOST

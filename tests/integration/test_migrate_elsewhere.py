@@ -69,7 +69,7 @@ def start(lines: Lines) -> None:
         assert here.ask("PUT", f"/connectors/{name}/resume") < 400
 
 
-def test_its_offsets_are_said_to_be_there_and_moved_there(
+def test_its_offsets_are_found_in_the_other_cluster_and_moved_there(
     home: Home, there: Sandbox, eosctl: Eosctl, fresh_name: FreshName, tmp_path: Path
 ):
     """With a topic of its own they are over there, whether exactly-once is enabled or not."""

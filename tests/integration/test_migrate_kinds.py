@@ -102,7 +102,7 @@ def test_the_same_moves_without_eosctl_break(homes: Homes, tmp_path: Path, chang
 
 
 @pytest.mark.variation
-def test_an_undo_after_the_connector_went_on_is_refused(homes: Homes, eosctl: Eosctl, tmp_path: Path):
+def test_an_undo_is_refused_after_the_connector_has_continued(homes: Homes, eosctl: Eosctl, tmp_path: Path):
     here, _, _ = homes
     copier = Lines(here, "no-way-back", tmp_path)
     place = replace(copier.place, own_topic="back-own")

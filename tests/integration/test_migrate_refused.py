@@ -54,7 +54,7 @@ def test_a_target_with_foreign_keys(ground: Ground):
     refused(ground.migrate("stopped", "--yes"), 8, "holds 1 key that is not of source offsets")
 
 
-def test_a_target_with_other_offsets_until_it_is_said_which_are_right(ground: Ground):
+def test_a_target_with_other_offsets_is_refused_until_the_user_names_the_right_ones(ground: Ground):
     key = b'["stopped",{"f":1}]'
     ground.create(ground.target, 3)
     ground.put(ground.target, key, b'{"p":9}')
@@ -191,7 +191,7 @@ class TestPlansThatWereMadeBefore:
         ground.connector("stopped", "STARTED", 1)
         refused(ground.apply(plan), 8, "stopped is STARTED with 1 task")
 
-    def test_the_config_topic_is_not_said_again(self, ground: Ground, plan: Path, eosctl: Eosctl):
+    def test_the_config_topic_need_not_be_named_again(self, ground: Ground, plan: Path, eosctl: Eosctl):
         """Another one was never told of the connector: it may run."""
         ground.create(f"{ground.name}-others", 1)
         ran = eosctl("apply", plan, "-b", ground.servers, "--config-topic", f"{ground.name}-others", "--yes")

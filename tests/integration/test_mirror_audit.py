@@ -139,7 +139,7 @@ def test_records_up_to_the_mirrors_own_offset_have_to_be_there(copied: Copied):
     assert (found.verdict, found.counts) == ("broken", {"gap": 10, "lag": 10})
 
 
-def test_bad_input_is_refused_and_says_what_to_do(copied: Copied):
+def test_bad_input_is_refused_with_a_next_step(copied: Copied):
     copied.write(range(3))
     for naming in ((), ("--alias", "us")):
         ran = copied.ask(naming=naming)

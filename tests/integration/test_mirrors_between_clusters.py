@@ -83,7 +83,7 @@ def test_workers_that_are_killed_under_load_copy_each_record_once(across: Across
     assert (found.verdict, found.findings) == ("held", {}), found.reasons
 
 
-def test_offsets_that_are_left_behind_copy_every_record_again_and_audit_says_so(across: Across, eosctl: Eosctl):
+def test_offsets_left_behind_copy_every_record_again_and_the_audit_reports_it(across: Across, eosctl: Eosctl):
     across.check_exactly_once()
     made = across.made
     across.configure(PARTITIONS, **{SETTING: f"{across.name}-own"})

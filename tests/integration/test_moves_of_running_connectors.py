@@ -150,14 +150,14 @@ def test_a_plan_of_a_restore_of_a_running_connector_is_reviewed_while_it_runs_an
     assert lines.copied().count(f"line {count - 1}".encode()) == 1
 
 
-def test_each_step_is_said_once_also_the_stop(lines: Lines, move: Callable[..., Ran]):
+def test_each_step_including_the_stop_is_reported_once(lines: Lines, move: Callable[..., Ran]):
     moved = move("--connect-url", lines.place.home.url, "--stop", "--yes", "-o", "json")
     assert moved.exit_code == 0, moved.stderr
     assert moved.stderr.count(f"connector {lines.topic} is STOPPED and has no tasks") == 1
     assert f"stopping connector {lines.topic}" in moved.stderr
 
 
-def test_ctrl_c_while_it_is_stopped_says_which_connector_may_be_stopped_and_what_to_do(
+def test_ctrl_c_during_the_stop_names_the_connector_and_the_next_step(
     lines: Lines, move: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch
 ):
     url = lines.place.home.url

@@ -118,7 +118,7 @@ def run(site, line, *more):
 
 
 @pytest.mark.parametrize("group", COMMANDS)
-def test_nothing_that_is_said_holds_a_secret(site, group):
+def test_no_output_contains_a_secret(site, group):
     for line in COMMANDS[group]:
         left = max(map(str, site.home.rglob("*.undo"))) if "{undo}" in line else ""
         ran = run(site, line.replace("{undo}", left), "-v", "-o", "json")

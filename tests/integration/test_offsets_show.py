@@ -105,7 +105,7 @@ def test_an_own_topic_is_named_by_a_flag_and_its_null_shadow_is_seen(
 
 
 @pytest.mark.parametrize(("support", "kept"), [("enabled", "unknown"), ("disabled", "here")])
-def test_servers_that_do_not_answer_are_said_and_the_rest_is_shown(
+def test_silent_servers_are_reported_and_the_other_offsets_are_shown(
     topics: OffsetsTopics,
     show: Callable[..., Ran],
     config_topic: str,

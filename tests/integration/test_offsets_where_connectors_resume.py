@@ -93,7 +93,7 @@ class Shown:
 
 @pytest.mark.variation
 @pytest.mark.parametrize("mode", ["enabled", "disabled"])
-def test_every_row_resumes_where_offsets_show_said(
+def test_every_row_resumes_at_the_offset_of_offsets_show(
     mode: str, two_workers: Sandbox, kafka_version: str, eosctl: Eosctl, tmp_path: Path
 ) -> None:
     worker, config_topic, offsets_topic = WORKERS[mode]

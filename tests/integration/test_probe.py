@@ -186,7 +186,7 @@ def test_a_broker_that_dies_leaves_what_was_seen_and_the_topic_is_deleted(
     assert [each["kind"] for each in found.data["left"]] == ["transactional ID"]
 
 
-def test_an_interrupted_probe_deletes_its_topic_and_says_what_it_saw(probe_of: Callable[..., Answered]):
+def test_an_interrupted_probe_deletes_its_topic_and_reports_its_answers(probe_of: Callable[..., Answered]):
     found = probe_of(Interrupts(END_TXN))
     assert found.ran.exit_code == 130
     assert found.answers["transaction-opened"] == "yes"

@@ -141,7 +141,7 @@ def test_leftovers_of_a_deleted_connector_are_reported_without_a_next_step(
 
 @pytest.mark.variation
 @pytest.mark.proves("EOS089")
-def test_offsets_that_rest_cannot_delete_are_deleted_as_the_cure_says(
+def test_offsets_that_rest_cannot_delete_are_deleted_by_the_printed_fix(
     connect_sandbox: Sandbox,
     rest: Rest,
     doctor: Doctor,

@@ -88,7 +88,7 @@ def test_every_client_connects_with_a_signed_token(address, provider, kafka_vers
     assert [each["sub"] for each in provider.granted[before:]] == [CLIENT]
 
 
-def test_profile_check_says_nothing_of_the_secret_and_all_is_well(eosctl, address, provider, kafka_version, tmp_path):
+def test_profile_check_succeeds_without_showing_the_secret(eosctl, address, provider, kafka_version, tmp_path):
     file = tmp_path / "client.properties"
     file.write_text(text(address, provider, kafka_version))
     ran = eosctl("profile", "check", "-o", "json", "--command-config", file)

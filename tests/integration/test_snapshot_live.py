@@ -67,7 +67,7 @@ def test_a_snapshot_answers_as_the_cluster_did(
         assert mirror.name in later.stdout, flags
 
 
-def test_show_says_what_it_holds(
+def test_show_lists_the_content_of_a_snapshot(
     mirror: Mirror, cluster: tuple[str, ...], eosctl: Eosctl, tmp_path: Path, worker: Worker
 ) -> None:
     file = tmp_path / "cluster.snapshot"

@@ -107,7 +107,7 @@ def test_rows_that_the_connector_never_read_are_found_once_it_has_passed_them(ta
     assert keys == {"missing": ["900001"], "extra": ["11", "12"], "differing": ["13"]}
 
 
-def test_a_sample_says_how_many_rows_may_differ_unseen(table: Table, eosctl: Eosctl):
+def test_a_sample_reports_the_number_of_rows_that_may_differ_unseen(table: Table, eosctl: Eosctl):
     code, found = compare(eosctl, table, "--sample", "200")
     assert (code, found["verdict"]) == (0, "held"), found
     assert 100 < found["rows"] < 300

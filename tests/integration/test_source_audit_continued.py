@@ -137,7 +137,7 @@ def test_the_compared_ranges_are_kept_signed_and_read_again(orders: Compared, eo
     assert verify()[1]["verdict"] == "altered"
 
 
-def test_the_database_is_asked_for_as_many_rows_as_it_was_said(orders: Compared):
+def test_the_database_is_asked_for_the_requested_number_of_rows(orders: Compared):
     orders.postgresql.execute(f"ALTER DATABASE {orders.database} SET log_statement = 'all'")
     begun = len(orders.postgresql.log())
     orders.run("--chunk", 500, "--rate", 2000)

@@ -292,7 +292,7 @@ def test_a_client_that_was_killed_in_the_middle_is_committed_whole(
 
 
 @pytest.mark.variation
-def test_a_commit_whose_markers_cannot_be_written_is_said_and_found_done_later(
+def test_a_commit_without_its_markers_is_reported_and_found_complete_later(
     kafka_version: str, eosctl: Eosctl, fresh_name: FreshName, tmp_path: Path
 ) -> None:
     with Sandbox(SandboxSpec(kafka_version, brokers=2, broker_config=PREPARED)) as brokers:

@@ -488,7 +488,7 @@ def hidden(ran: Ran, exit_code: int = 3) -> dict:
     return json.loads(ran.stdout)["data"]["hidden"]
 
 
-def test_list_says_that_it_may_not_see_all(site: Sandbox, tool: Tool):
+def test_list_reports_that_it_may_not_see_all(site: Sandbox, tool: Tool):
     with granted(site, (DENIED_IDS, "done-", PREFIXED, DESCRIBE, ALLOW)):
         ran = tool("list", "-o", "json")
         said = tool("list")

@@ -251,7 +251,7 @@ def test_the_advice_is_to_wait_while_a_coordinator_ends_a_transaction(stage: Sta
     eventually(lambda: state_of(stage.servers, "ends-in-abort") == "CompleteAbort", "the end of the abort")
 
 
-def test_a_live_transaction_is_refused_and_forcing_it_says_what_breaks(stage: Stage, eosctl: Eosctl):
+def test_a_live_transaction_is_refused_and_forcing_it_names_the_damage(stage: Stage, eosctl: Eosctl):
     (row,) = [row for row in hanging(eosctl, stage)["in_progress"] if row["transactional_id"] == "live-long"]
     place = ("--topic", "busy", "--partition", str(row["partition"]), "--producer-id", str(row["producer_id"]))
     refused = eosctl("transactions", "abort", "-b", stage.servers, *place, "--yes")
@@ -561,7 +561,7 @@ def test_the_log_shows_the_ids_of_readable_partitions(half: Half, eosctl: Eosctl
 
 
 @pytest.mark.variation
-def test_a_snapshot_keeps_what_was_known_and_says_what_was_not(half: Half, eosctl: Eosctl, tmp_path: Path) -> None:
+def test_a_snapshot_keeps_known_facts_and_names_the_unknown_ones(half: Half, eosctl: Eosctl, tmp_path: Path) -> None:
     file = tmp_path / "half.snapshot"
     ran, data = half.ask(eosctl, "snapshot", "save", file)
     seen = {each["section"]: each["seen"] for each in data["sections"]}

@@ -170,7 +170,7 @@ def _shown(entry: SnapshotProducer) -> dict[str, str]:
     return {name: str(value) for name, value in fields.items()}
 
 
-def test_where_there_is_no_record_it_is_said_why(
+def test_an_offset_without_a_record_is_reported_with_the_reason(
     broker: Sandbox, wire: Wire, eosctl: Eosctl, fresh_name: FreshName, tmp_path: Path
 ) -> None:
     topic = fresh_name("absent")

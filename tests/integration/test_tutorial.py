@@ -11,7 +11,7 @@ TUTORIAL = Path(__file__).resolve().parents[2] / "docs" / "tutorial.md"
 
 
 @pytest.mark.kafka
-def test_the_tutorial_does_what_it_says(tmp_path, columns: str):
+def test_the_tutorial_shows_its_documented_output(tmp_path, columns: str):
     steps = list(steps_of(TUTORIAL))
     assert len(steps) > 20
     environment = {"COLUMNS": columns} | {name: str(tmp_path / name) for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME")}

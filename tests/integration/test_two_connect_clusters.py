@@ -104,7 +104,7 @@ def test_a_worker_of_the_other_cluster_is_not_asked(
     assert Rest(other).ask("GET", "/connectors/orders/status")["connector"]["state"] == "RUNNING"
 
 
-def test_doctor_says_that_a_worker_is_of_the_other_cluster(clusters: Sandbox, eosctl: Eosctl) -> None:
+def test_doctor_reports_a_worker_of_the_other_cluster(clusters: Sandbox, eosctl: Eosctl) -> None:
     """And not that tasks run nowhere (EOS024), as the other cluster's statuses would have it."""
     other = clusters.connect_url(2)
     ran = eosctl("doctor", "-b", clusters.bootstrap_servers, "--group-id", "one", "--connect-url", other, "-o", "json")

@@ -21,9 +21,7 @@ UNREAD_LEDGER = ("unknown", "audit status", "the whole answer")
 MIXED = ("EOS012", "error")
 
 
-def test_a_full_disk_is_said_and_shown_and_over_when_there_is_room(
-    sandbox: Sandbox, eosctl: Any, tmp_path: Path, fresh_name: Any
-):
+def test_a_full_disk_is_reported_until_there_is_room(sandbox: Sandbox, eosctl: Any, tmp_path: Path, fresh_name: Any):
     topic, store = fresh_name("orders"), f"sqlite:///{tmp_path}/ledger.db"
     create_topic(sandbox.bootstrap_servers, topic)
     assert eosctl("audit", "-b", sandbox.bootstrap_servers, "--topic", topic, "--store", store).exit_code in {0, 1, 3}

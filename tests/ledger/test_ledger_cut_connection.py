@@ -128,7 +128,7 @@ def test_a_commit_that_never_came_is_reported_and_can_be_repeated(ledger: Ledger
     assert ledger.commit(run).run_number == 2
 
 
-def test_an_outcome_that_cannot_be_found_out_is_said_to_be_unknown(
+def test_an_outcome_that_cannot_be_determined_is_reported_as_unknown(
     ledger: Ledger, proxy: Proxy, postgresql: PostgreSQL, dbname: str, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(ledger_executor, "RECONNECT_S", 0.5)

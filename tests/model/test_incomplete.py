@@ -58,7 +58,7 @@ def test_missing_parts_of_a_noun_are_found_in_its_fields_and_members():
     assert (settings.what, settings.cause) == ("topic t: settings", Cause.DENIED)
 
 
-def test_a_document_names_its_missing_parts_and_says_that_it_is_incomplete():
+def test_a_document_names_its_missing_parts_and_is_marked_incomplete():
     coverage = lacking(Unread("t", DENIED.reason, DENIED.cause), Unread("u", "no -b was given", Cause.NOT_ASKED))
     shown = Document("k", {"rows": []}, notes=("note",)).with_unread(coverage, complete=False)
     assert shown.notes == ("note", "not read: t: User:a lacks Read on topic t", INCOMPLETE)

@@ -20,7 +20,7 @@ from tests.neighbours import NO_SUCH, by_call, flat, made, types_of
 from tests.planning import test_fencing, test_migration, test_restore
 from tests.planning import test_transaction_ends as ends
 
-ROWS = test_preconditions.test_a_precondition_holds_or_says_why_not.pytestmark[0].args[1]
+ROWS = test_preconditions.test_a_precondition_holds_or_gives_its_reason.pytestmark[0].args[1]
 FAILED = healthy.status(0, 1, state="FAILED")
 NOUNS: dict[str, Any] = {
     "worker": healthy.worker(healthy.A),
@@ -91,7 +91,7 @@ def of_module(name: str) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("name", sorted(each.name for each in iter_modules(eosctl.model.__path__)))
-def test_beside_a_noun_of_each_kind_it_says_what_was_looked_at(name: str, as_looked_at: AsLookedAt) -> None:
+def test_each_variant_of_a_noun_gives_the_text_of_its_golden_file(name: str, as_looked_at: AsLookedAt) -> None:
     as_looked_at(f"model/{name}", of_module(name))
 
 
@@ -106,10 +106,10 @@ def of_preconditions() -> Iterator[str]:
         yield from by_call(violation, precondition, facts)
 
 
-def test_beside_each_state_a_precondition_says_what_was_looked_at(as_looked_at: AsLookedAt) -> None:
+def test_each_precondition_near_its_state_gives_the_text_of_its_golden_file(as_looked_at: AsLookedAt) -> None:
     as_looked_at("preconditions", of_preconditions())
 
 
 @pytest.mark.parametrize("name", NOUNS)
-def test_beside_its_state_a_noun_says_what_was_looked_at(name: str, as_looked_at: AsLookedAt) -> None:
+def test_each_noun_near_its_state_gives_the_text_of_its_golden_file(name: str, as_looked_at: AsLookedAt) -> None:
     as_looked_at(f"nouns/{name}", [*flat(told(NOUNS[name])), *by_call(told, NOUNS[name])])

@@ -168,14 +168,14 @@ def bindings(*there: AclBinding) -> PlanFacts:
         (AclsPresent(S, (MAY_WRITE,)), PlanFacts(acls={S: Skipped("no access")}), "are there is unknown: no access"),
     ],
 )  # fmt: skip
-def test_a_precondition_holds_or_says_why_not(precondition, facts: PlanFacts, message: str | None):
+def test_a_precondition_holds_or_gives_its_reason(precondition, facts: PlanFacts, message: str | None):
     """A row for each way in which it does not hold; what could not be read does not hold either."""
     found = precondition.violation(facts)
     assert found == message if message is None else message in (found or "")
 
 
 def test_every_kind_of_precondition_has_a_row_with_which_it_holds_and_one_with_which_it_does_not():
-    rows = test_a_precondition_holds_or_says_why_not.pytestmark[0].args[1]
+    rows = test_a_precondition_holds_or_gives_its_reason.pytestmark[0].args[1]
     assert {type(each) for each, _, message in rows if message is None} == {*get_args(Precondition)}
     assert {type(each) for each, _, message in rows if message is not None} == {*get_args(Precondition)}
 

@@ -249,7 +249,7 @@ def test_jobs_do_not_know_of_each_other(ledger: Ledger):
     assert exit_code(run_incrementally(Auditor(report(set_back(1))), ledger, "other", as_json)) == 1
 
 
-def test_the_answer_says_what_is_new_and_since_when(ledger: Ledger):
+def test_the_answer_names_new_findings_and_their_start(ledger: Ledger):
     nightly(ledger, report(set_back(1)))
     second = nightly(ledger, report(set_back(1), set_back(7, connector="payments")))
     data = view_audit(second).data

@@ -81,7 +81,7 @@ def skipped(found: Evidence) -> dict[str, Skipped]:
     return {name: fact for name in found.__struct_fields__ if isinstance(fact := getattr(found, name), Skipped)}
 
 
-def test_without_brokers_each_of_their_facts_says_so_and_no_other() -> None:
+def test_without_brokers_only_their_facts_are_reported_as_unread() -> None:
     found = evidence(cluster=NO_BROKERS)
     assert (found.as_of, found.group_id, found.workers, found.statuses) == (7, "g", WORKERS, {})
     others = {"as_of", "group_id", "workers", "worker_files", "statuses"}
@@ -222,7 +222,7 @@ def test_no_id_of_a_connector_with_impossibly_many_tasks_is_asked_for() -> None:
     assert set(described) == {LEADER, "g-orders-0", "g-orders-1"}
 
 
-def test_one_reading_of_the_transaction_log_says_since_when_ids_are_idle_and_when_they_committed() -> None:
+def test_one_reading_of_the_transaction_log_gives_idle_times_and_commit_times_of_ids() -> None:
     commit = TransactionState.COMPLETE_COMMIT
     values = [TransactionLogValue(1, ProducerIdAndEpoch(1, 0), 60_000, commit, None, at, at) for at in (5_000, 9_000)]
     records = [TransactionLogRecord(0, offset, 0, LEADER, value) for offset, value in enumerate(values)]

@@ -282,7 +282,7 @@ def compared(shop: Shop, url: str, a: str, b: str):
     return diff_offsets(session, OffsetsRequest(("shop",)), a, b, Store.KAFKA_EFFECTIVE, {}, url)
 
 
-def test_a_difference_says_what_the_source_has_of_both_positions(shop: Shop, tmp_path: Path):
+def test_a_difference_includes_the_answers_of_the_source_about_both_positions(shop: Shop, tmp_path: Path):
     shop.execute("CREATE TABLE t AS SELECT generate_series(1, 100)")
     confirmed = shop.confirmed()
     [change] = compared(shop, shop.url, *files(tmp_path, confirmed - 1, confirmed)).changes

@@ -73,7 +73,7 @@ def test_a_worker_s_file_wins_over_the_cluster_and_the_user_over_both(tmp_path: 
     assert reader.coverage.asked == ()
 
 
-def test_a_worker_s_file_says_how_it_reads_its_offsets_topic(tmp_path: Path):
+def test_a_worker_s_file_sets_the_isolation_level_for_its_offsets_topic(tmp_path: Path):
     file = tmp_path / "worker.properties"
     file.write_text("isolation.level=read_committed\n")
     worker = worker_settings(cluster(), OffsetsRequest(worker_config=file), NEWEST)
@@ -87,7 +87,7 @@ def test_a_setting_that_no_worker_accepts_is_a_usage_error(tmp_path: Path):
         worker_settings(cluster(), OffsetsRequest(worker_config=file), NEWEST)
 
 
-def test_workers_that_name_no_version_are_taken_for_the_newest_and_said():
+def test_workers_without_a_version_are_taken_for_the_newest_and_reported():
     reader, request = cluster(connect_version=UNNAMED), OffsetsRequest()
     report = report_of(read_offsets(reader, request), request)
     assert report.worker.version == NEWEST
@@ -95,7 +95,7 @@ def test_workers_that_name_no_version_are_taken_for_the_newest_and_said():
     assert [each.reason for each in reader.coverage.gaps] == [UNNAMED.reason]
 
 
-def test_while_workers_differ_no_store_is_decided_and_the_answer_is_incomplete_unless_the_user_says_which():
+def test_while_workers_differ_no_store_is_chosen_and_the_answer_is_incomplete_unless_the_user_names_one():
     reader = cluster(source_support=Skipped("the workers differ", Cause.MIXED))
     for request, code in ((OffsetsRequest(), 3), (OffsetsRequest(exactly_once=KnownPhase.ENABLED), 0)):
         report = report_of(read_offsets(reader, request), request)

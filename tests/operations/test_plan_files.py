@@ -83,7 +83,7 @@ def test_the_last_undo_file_is_that_of_the_newest_plan_that_was_carried_out_and_
     assert last_undo_file() == Path(f"{wanted}.undo")
 
 
-def test_undo_wants_a_file_or_last_and_says_which_file_it_takes(eosctl):
+def test_undo_needs_a_file_or_last_and_names_the_file_it_takes(eosctl):
     for given in ((), ("a.plan.undo", "--last")):
         ran = eosctl("undo", *given, "-b", "127.0.0.1:1")
         assert (ran.exit_code, "name the undo file, or give --last" in ran.stderr) == (2, True)

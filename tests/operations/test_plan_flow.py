@@ -98,7 +98,7 @@ def test_a_plan_is_shown_before_the_question_and_nothing_is_kept_without_a_yes(s
     assert (unkept(said.shown), said.said, state.exists()) == ([FINE], ["Apply 1 step (cluster fake)?"], False)
 
 
-def test_a_plan_file_is_written_and_said_and_nothing_is_asked(tmp_path: Path) -> None:
+def test_a_plan_file_is_written_and_named_without_a_question(tmp_path: Path) -> None:
     said, path = Conversation(), tmp_path / "orders.plan"
     answer = ran(session_on(FakeCluster(), said, **AT), said, FINE, path)
     assert exit_code(answer) == 0
@@ -385,7 +385,7 @@ def test_a_mirror_makers_connectors_have_files_without_arrows(tmp_path: Path):
         ("group.id=g\n", False),
     ],
 )
-def test_a_workers_file_says_whether_every_connector_has_an_operator(tmp_path: Path, text: str, every: bool):
+def test_a_workers_file_shows_whether_every_connector_has_an_operator(tmp_path: Path, text: str, every: bool):
     (tmp_path / "worker").write_text(text)
     assert connector_operator([], [tmp_path / "worker"], is_strimzis=False).operated.every is every
 

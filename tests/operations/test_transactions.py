@@ -137,7 +137,7 @@ def test_an_owner_that_is_no_connector_leads_to_the_one_like_it():
     assert note == "no connector is called payments; `eosctl connector list` lists them"
 
 
-def test_an_id_of_which_the_transaction_log_has_no_record_is_said_and_found():
+def test_an_id_without_a_record_in_the_transaction_log_is_reported_and_found():
     log = TransactionLogRecords({0: 1}, 1, iter([TransactionLogRecord(0, 5, 7, "orders-0", None)]))
     reader = cluster(transaction_log=lambda _: log, groups={})
     said = Conversation()
@@ -154,7 +154,7 @@ def test_a_filtered_list_does_not_say_how_many_are_hidden():
     assert hidden.count == Skipped("a list with filters cannot be held against the transaction log")
 
 
-def test_a_snapshot_without_producers_says_that_access_is_not_known():
+def test_a_snapshot_without_producers_reports_unknown_access():
     unread = Skipped("not read")
     saved = SavedCluster(Snapshot(1, unread, None, unread, {"a": described("a")}, unread, producers=unread))
     found = list_transactions(saved, Selection(), "c")
@@ -335,7 +335,7 @@ def test_a_partition_that_a_young_or_live_transaction_holds_back_is_named_and_th
     assert exit_code(found) == 0
 
 
-def test_a_live_transaction_says_until_when_to_wait_and_how_to_end_it_now():
+def test_a_live_transaction_shows_its_timeout_and_the_command_that_ends_it_now():
     ongoing = described("task-0", 9, HERE)
     found = find_hanging(cluster([active()], listed={"task-0": 9}, answers={"task-0": ongoing}), ALL)
     [row] = view_hanging(found).data["in_progress"]

@@ -198,7 +198,7 @@ def test_a_cycle_continues_the_reading_of_the_transaction_log_and_keeps_it_where
     assert after(lost) == known
 
 
-def test_each_answer_says_when_it_was_read():
+def test_each_answer_has_the_time_of_its_reading():
     assert values(observed(), metrics.READ_AS_OF) == {
         (command,): NOW / 1000
         for command in ("doctor", "transactions list", "transactions hanging", "transactions lso")

@@ -68,7 +68,7 @@ def test_no_word_of_kafkas_sentences_is_taken_for_a_name(said: dict[str, set[str
 
 
 @pytest.mark.kafka
-def test_the_page_says_how_many_of_kafkas_sentences_are_explained(said: dict[str, set[str]]) -> None:
+def test_the_page_counts_the_explained_sentences_of_kafka(said: dict[str, set[str]]) -> None:
     every = set().union(*said.values())
     known = {each for each in every if any(pattern.matches(filled(each)) for pattern in ERROR_PATTERNS)}
     counted = {version: str(len(each & known)) for version, each in said.items()}

@@ -282,7 +282,7 @@ def test_aborting_needs_cluster_action_on_brokers_before_3_8(version, action):
     assert ("tool ClusterAction Cluster kafka-cluster" in found) is action
 
 
-def test_every_binding_says_why_and_where_that_follows_from():
+def test_every_binding_has_a_reason_and_its_source():
     everything = plan(with_settings(SOURCE, offsets_storage_topic="own"), SINK)
     for each in everything.bindings:
         for reason in each.reasons:
@@ -357,7 +357,7 @@ def test_workers_that_name_some_brokers_alike_need_each_binding_once():
     assert {str(each.status) for each in compared.compared} == {"present"}
 
 
-def test_workers_that_name_no_broker_alike_are_one_cluster_where_the_user_says_so():
+def test_workers_with_different_brokers_are_one_cluster_if_the_user_says_so():
     apart = request(at("k1:9092"), at("k2:9092"))
     together = replace(apart, here=frozenset({"k1:9092", "k2:9092"}))
     sizes = [len(plan_acls(each, _no_certificate).bindings) for each in (apart, together)]
@@ -434,7 +434,7 @@ def test_a_prefix_that_covers_a_neighbour_is_a_trouble_only_where_prefixed_acls_
     assert (finding.severity, finding.cure.startswith(cure)) == (severity, True)
 
 
-def test_two_clusters_of_one_group_are_both_looked_at_for_collisions():
+def test_both_clusters_of_one_group_are_searched_for_collisions():
     first = ConnectCluster((at("a:9092"),), (SOURCE,))
     second = ConnectCluster((at("b:9092"),), (connector_of({"name": "c-x", "connector.class": "X"}, "x"),))
     found = plan_acls(AclRequest((first, second), SourceSupport.ENABLED), _no_certificate).findings

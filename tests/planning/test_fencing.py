@@ -320,7 +320,7 @@ def test_an_interrupted_fencing_lists_the_fenced_ids_also_after_another_error():
 
 
 @pytest.mark.parametrize(("coordinator", "named"), [(None, "its coordinator"), (2, "broker 2")])
-def test_an_internal_error_says_whose_log_to_read(coordinator: int | None, named: str):
+def test_an_internal_error_names_the_broker_log_to_read(coordinator: int | None, named: str):
     failure = failure_of(FencingOutcome((failed("UNKNOWN_SERVER_ERROR", coordinator),), 1.0), "User:tool")
     assert failure is not None
     assert f"the log of {named}" in str(failure.hint)

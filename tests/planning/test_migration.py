@@ -317,7 +317,7 @@ def test_a_config_to_be_copied_needs_a_worker_of_the_source():
     )
 
 
-def test_an_undo_says_which_connectors_it_leaves_stopped():
+def test_an_undo_names_the_connectors_it_leaves_stopped():
     def left(plan: Plan) -> list[str]:
         texts = [each.step.instruction for each in undo_plan(plan).steps if isinstance(each.step, ManualStep)]
         return [each for each in texts if "it is left STOPPED" in each]
@@ -444,7 +444,7 @@ def test_offsets_that_already_have_the_planned_value_do_not_block(offsets: dict[
     assert kinds(planned.plan) == ["CreateConnector", "ResumeConnector"]
 
 
-def test_existing_offsets_are_overwritten_where_the_user_says_so_and_offsets_missing_in_the_file_stay():
+def test_existing_offsets_are_overwritten_on_request_and_offsets_missing_in_the_file_stay():
     wish = replace(CREATE, new=replace(NEW, overwrite=True))
     planned = plan_restore(wish, left({ORDERS_KEY: b'{"lsn":3}', OTHER: b'{"lsn":4}'}))
     assert planned.objections == ()

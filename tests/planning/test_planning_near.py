@@ -171,5 +171,5 @@ def lines(name: str) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("name", SITUATIONS)
-def test_beside_each_situation_is_planned_what_was_looked_at(name: str, as_looked_at: AsLookedAt) -> None:
+def test_each_situation_gives_the_plan_of_its_golden_file(name: str, as_looked_at: AsLookedAt) -> None:
     as_looked_at(f"planning/{name}", lines(name))

@@ -90,7 +90,7 @@ def test_an_offset_behind_an_uncommitted_one_is_written_again(later: list[Writte
     assert writes(restored(replace(RESTORE, offsets=(AT_9,)), old=[(HOME, KEY, b'{"p":9}'), *later])) == written
 
 
-def test_a_file_with_the_present_offsets_is_said_to_change_nothing() -> None:
+def test_a_file_with_the_present_offsets_is_reported_to_change_nothing() -> None:
     """That lines are read again is true of a position that the connector does not have."""
     key, kept = b'["c",{"filename":"f"}]', ConnectorOffset({"filename": "f"}, {"position": 9})
     request = replace(RESTORE, offsets=(kept,))
@@ -491,7 +491,7 @@ def test_each_position_is_held_against_the_slot():
     assert "is 1 byte further. Debezium streams from confirmed_flush_lsn regardless of the offset" in left.message
 
 
-def test_a_reset_says_that_a_snapshot_follows():
+def test_a_reset_warns_that_a_snapshot_follows():
     [reset] = find_positions("shop", [ConnectorOffset(SHOP, None)], READ)
     assert reset.message.startswith('{"server": "shop"}: without an offset it takes a snapshot by its snapshot.mode')
 
@@ -507,7 +507,7 @@ def test_the_command_for_an_unread_source_is_named_once_for_each_kind():
     assert "check SHOW BINARY LOGS" in found[0]
 
 
-def test_only_a_postgresql_is_said_to_be_asked_by_source_dsn():
+def test_only_for_a_postgresql_the_plan_offers_source_dsn():
     lines = ConnectorOffset({"filename": "a"}, {"position": 3})
     rows = ConnectorOffset(SHOP, {"lsn": 0x1FF})
     file, mysql, slot = find_positions("shop", [lines, MYSQL, rows], None)
@@ -529,7 +529,7 @@ def test_a_source_that_was_to_be_asked_and_did_not_answer_objects_to_the_plan(so
     assert planned.hint == "without --source-dsn the plan is made without asking it"
 
 
-def test_a_position_that_the_slot_has_left_is_a_warning_and_stands_in_nobodys_way():
+def test_a_position_that_the_slot_has_left_is_a_warning_and_is_no_objection():
     planned = plan_restore(CREATE, replace(NEW_FACTS, source=READ))
     assert planned.objections == ()
     assert [(each.id, each.severity) for each in planned.findings] == [("EOS411", Severity.WARNING)]

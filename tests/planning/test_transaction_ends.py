@@ -122,7 +122,7 @@ def test_a_transaction_that_its_coordinator_may_still_end_is_refused(verdict, ob
     assert hint in planned.hint
 
 
-def test_forcing_it_says_what_may_break():
+def test_forcing_it_names_the_possible_damage():
     planned = plan_abort(replace(WISH, force=True), [live(opened(state=TransactionState.ONGOING))], NOW, "cluster")
     assert planned.objections == ()
     (warning,) = planned.warnings
@@ -152,13 +152,13 @@ WANTED = TransactionHangs(Side.SOURCE, "orders", 3, 9, 7)
         (OpenNow(12, hangs=True), True, "has a transaction from offset 12 open now, not from 7"),
     ],
 )
-def test_the_precondition_is_looked_at_again_at_the_moment_of_writing(now, forced, why):
+def test_the_precondition_is_checked_again_at_the_moment_of_writing(now, forced, why):
     facts = PlanFacts(open_transactions={(Side.SOURCE, PLACE, 9): now})
     said = replace(WANTED, forced=forced).violation(facts)
     assert said is None if why is None else why in said
 
 
-def test_an_abort_cannot_be_undone_and_the_undo_says_so():
+def test_an_abort_cannot_be_undone_and_the_undo_reports_it():
     planned = plan_abort(WISH, [hanging(opened())], NOW, "cluster")
     (step,) = undo_plan(planned.plan).steps
     assert "cannot be rolled back" in step.step.instruction
@@ -255,7 +255,7 @@ def test_each_objection_to_a_commit_is_named(found: CommitFacts, said: str):
         (TransactionState.PREPARE_ABORT, ProducerIdAndEpoch(42, 4), 2, "is aborted and cannot be committed"),
     ],
 )
-def test_a_transaction_that_has_ended_is_said_with_its_end(state, producer, version, said):
+def test_an_ended_transaction_is_reported_with_its_end(state, producer, version, said):
     assert said in objections(ended(state, producer, version))
 
 
@@ -345,13 +345,13 @@ def test_a_partition_without_a_record_is_warned_of():
         (Skipped("no answer"), "what became of the transaction of sink-7 is unknown: no answer"),
     ],
 )
-def test_the_transaction_is_looked_at_again_at_the_moment_of_the_commit(now, why):
+def test_the_transaction_is_checked_again_at_the_moment_of_the_commit(now, why):
     wanted = TransactionUnchanged(Side.SOURCE, "sink-7", 42, 3, STARTED, (HERE, THERE))
     said = wanted.violation(PlanFacts(transactions={(Side.SOURCE, "sink-7"): now}))
     assert said is None if why is None else why in (said or "")
 
 
-def test_a_commit_cannot_be_undone_and_the_undo_says_so():
+def test_a_commit_cannot_be_undone_and_the_undo_reports_it():
     (step,) = undo_plan(plan_commit(COMMIT, facts()).plan).steps
     assert isinstance(step.step, ManualStep)
     assert "cannot be rolled back" in step.step.instruction

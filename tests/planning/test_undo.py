@@ -242,7 +242,7 @@ def test_offsets_are_taken_back_only_where_they_are_as_the_plan_left_them(allowe
     assert verified == PlannedStep(VerifyOffsets(Side.SOURCE, "t", "a", "values"), (stopped,))
 
 
-def test_topics_stay_and_the_undo_says_so():
+def test_topics_stay_and_the_undo_names_them():
     [left] = undo_plan(Plan("migrate-offsets", 0, (PlannedStep(CreateTopic(Side.SOURCE, "t", 1, 1)),))).steps
     assert left.step == ManualStep("topic t, which the plan created, stays: delete it if nothing uses it")
 
@@ -259,7 +259,7 @@ def test_without_a_resource_that_leads_back_nothing_is_awaited(step: PlannedStep
     assert undo_plan(Plan("migrate-offsets", 0, (step,))).steps == ()
 
 
-def test_a_connector_that_the_plan_had_resumed_by_its_resource_is_left_stopped_and_that_is_said():
+def test_a_connector_that_the_plan_resumed_by_its_resource_is_left_stopped_with_a_note():
     back = undo_plan(Plan("migrate-offsets", 0, (awaited(RUNNING, undo_file="/stopped.yaml"),)))
     assert [each.step for each in back.steps[:1]] == [AwaitOperator(Side.SOURCE, "a", "/stopped.yaml", STOPPED)]
     assert resumed_by_hand([each.step for each in back.steps if isinstance(each.step, ManualStep)]) == {"a"}

@@ -57,7 +57,7 @@ def eosctl(bundle: Path, *args: str, state: Path) -> subprocess.CompletedProcess
     return contained(bundle, *entrypoint, *args, state=state)
 
 
-def test_it_says_what_it_is_and_is_not_run_as_root(image):
+def test_the_image_describes_itself_and_does_not_run_as_root(image):
     built = json.loads(run("skopeo", "inspect", "--config", f"oci:{image}:{__version__}-{ARCHITECTURE}"))
     assert (built["architecture"], built["config"]["User"]) == (ARCHITECTURE, "65532:65532")
     assert built["config"]["Entrypoint"] == ["/usr/bin/eosctl"]

@@ -79,7 +79,7 @@ def test_the_same_checkout_gives_the_same_bytes(wheel, tmp_path):
     assert (again.read_bytes(), sdist.read_bytes()) == (wheel.read_bytes(), first.read_bytes())
 
 
-def test_a_statement_says_what_was_built_from_what(wheel):
+def test_a_statement_names_the_build_and_its_sources(wheel):
     """In in-toto's form, with the predicate of SLSA. It is not signed: the publisher signs it."""
     [sdist] = wheel.parent.glob("*.tar.gz")
     statement = json.loads(write_statement(wheel.parent, [wheel, sdist]).read_text())

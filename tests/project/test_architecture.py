@@ -149,7 +149,7 @@ def _lines(node: ast.stmt) -> int:
     return node.end_lineno - node.lineno + 1
 
 
-def test_every_module_says_what_it_is_for():
+def test_every_module_has_a_docstring():
     assert [name for name, tree in modules().items() if not ast.get_docstring(tree)] == []
 
 
@@ -168,7 +168,7 @@ def test_every_public_name_that_is_not_obvious_is_explained():
     assert silent == []
 
 
-def test_no_module_has_a_name_that_says_nothing():
+def test_no_module_has_an_empty_name():
     empty = {"utils", "util", "helpers", "helper", "common", "manager", "misc", "core", "base"}
     assert [name for name in modules() if Path(name).stem in empty] == []
 

@@ -113,7 +113,7 @@ def test_the_sdist_holds_the_whole_project(built, project_files, root):
     assert {str(path.relative_to(root)) for path in project_files} - names == set()
 
 
-def test_the_metadata_says_what_pyproject_says(built):
+def test_the_metadata_equals_pyproject(built):
     wheel, _ = built
     with zipfile.ZipFile(wheel) as archive:
         metadata = email.message_from_bytes(archive.read(f"eosctl-{__version__}.dist-info/METADATA"))

@@ -66,7 +66,7 @@ def _without_abbreviations(summary: str) -> str:
     return re.sub(r"\d\.\d", "1", summary)
 
 
-def test_every_command_says_when_it_is_needed(command_tree):
+def test_the_help_of_every_command_names_its_use(command_tree):
     assert [each.path for each in command_tree if not (each.is_group or each.paragraphs)] == []
 
 

@@ -18,7 +18,7 @@ JUNIT = """<testsuites><testsuite name="pytest" timestamp="2026-01-31T12:00:00.0
 </testsuite></testsuites>"""
 
 
-def test_the_page_says_what_the_last_result_says(root):
+def test_the_page_shows_the_last_result(root):
     result = json.loads((root / matrix.RESULT).read_text("utf-8"))
     assert matrix.page(result) == (root / matrix.PAGE).read_text("utf-8")
 

@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[2]
 PROVED = proofs(ROOT)
 
 
-def test_each_rule_is_proved_or_says_why_not() -> None:
+def test_each_rule_is_proved_or_gives_its_reason() -> None:
     assert sorted(PROVED) == sorted(rule.id for rule in RULES if rule.unproven is None)
 
 

@@ -29,7 +29,7 @@ def test_figures_follow_the_measurement():
     assert "read 2001-01-01 (" in with_figures(PAGE.read_text(encoding="utf-8"), twice)
 
 
-def test_a_figure_that_was_not_measured_is_said_to_be_missing():
+def test_an_unmeasured_figure_is_reported_as_missing():
     nothing = {**measured(), "taken": {}}
 
     page = "<!-- billion -->\nold\n<!-- end -->"

@@ -112,7 +112,7 @@ def test_kubernetes_schemas_take_the_objects():
     assert kinds == {"Deployment", "Service", "CronJob"} | CUSTOM
 
 
-def test_the_files_are_where_the_how_to_says_they_go():
+def test_the_files_are_at_the_paths_of_the_how_to():
     page = Path(__file__).parents[2] / "docs" / "howto" / "watch-clusters.md"
     for name, kind in UNITS.items():
         assert f"--emit {kind} > /etc/systemd/system/{name}" in page.read_text(encoding="utf-8")

@@ -58,10 +58,10 @@ def lines(view: Callable[..., Document], *given: Any, **named: Any) -> Iterator[
 
 
 @pytest.mark.parametrize("module", MODULES)
-def test_beside_a_whole_answer_its_view_shows_what_was_looked_at(module: str, as_looked_at: AsLookedAt) -> None:
+def test_the_view_of_each_variant_of_an_answer_equals_its_golden_file(module: str, as_looked_at: AsLookedAt) -> None:
     as_looked_at(f"answers/{module}", (line for view, given in views(module) for line in lines(view, **given)))
 
 
 @pytest.mark.parametrize("name", ANSWERS)
-def test_beside_a_real_answer_its_view_shows_what_was_looked_at(name: str, as_looked_at: AsLookedAt) -> None:
+def test_the_view_of_each_variant_of_a_real_answer_equals_its_golden_file(name: str, as_looked_at: AsLookedAt) -> None:
     as_looked_at(f"answers/of-{name}", lines(*ANSWERS[name]))

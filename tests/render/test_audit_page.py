@@ -182,7 +182,7 @@ def test_an_event_without_a_timestamp_is_counted_in_a_note_and_not_drawn():
     assert figure.notes == ("1 of them have no valid timestamp, and are not drawn.",)
 
 
-def test_a_large_audit_is_summed_up_and_says_so():
+def test_a_large_audit_is_summarized_with_a_note():
     report = large_report()
     page = render_audit_page(report)
     assert len(page.encode()) < MOST_PAGE_BYTES
@@ -307,7 +307,7 @@ PLAN = rich_report().plan
 FAULT = kinds.OFFSET_SET_BACK
 
 
-def test_it_says_with_what_it_was_made_and_which_time_it_is_about():
+def test_the_page_names_its_version_and_its_time():
     page = render_audit_page(rich_report(), "eosctl audit --topic 'a <b>'")
     assert f"eosctl {__version__}: <code>eosctl audit --topic &#39;a &lt;b&gt;&#39;</code>" in page
     begin, end = rich_report().window
@@ -315,7 +315,7 @@ def test_it_says_with_what_it_was_made_and_which_time_it_is_about():
     assert "batches of <time>2025-12-28T12:00:00.000Z</time> to <time>" in page
 
 
-def test_it_says_what_each_verdict_means_and_what_held_does_not():
+def test_the_page_explains_each_verdict_and_the_limits_of_held():
     page = render_audit_page(rich_report())
     assert page.count('<dl class="meanings">') == 1
     assert "consumers without isolation.level=read_committed" in page

@@ -138,7 +138,7 @@ def test_every_text_can_be_read_against_what_lies_behind(desktop, dark):
     assert {name for name, ink, paper in texts if contrast(ink[:3], paper[:3]) < 4.5} == set()
 
 
-def test_a_point_says_what_it_is(desktop):
+def test_a_point_has_a_description(desktop):
     desktop.evaluate("Plotly.Fx.hover('plot-timeline', [{curveNumber: 0, pointNumber: 0}])")
     desktop.wait_for("document.querySelector('#plot-timeline .hovertext')")
     assert desktop.evaluate("document.querySelector('#plot-timeline .hovertext').textContent").startswith(

@@ -144,7 +144,7 @@ def test_no_timestamp_is_null():
     assert (row["first_time"], row["last_time"]) == (None, None)
 
 
-def test_without_connectors_it_says_that_none_was_judged():
+def test_without_connectors_the_view_reports_that_none_was_judged():
     assert summary(AuditReport(rich_report().plan, (), (), ())) == (
         "No connector was judged; 0 records of 0 partitions were read."
     )

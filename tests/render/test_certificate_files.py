@@ -99,7 +99,7 @@ def test_the_page_escapes_names_and_shows_how_to_repeat_it() -> None:
     assert "<script" not in page
 
 
-def test_the_page_of_a_certificate_says_so_in_its_title() -> None:
+def test_the_title_of_a_certificate_page_names_it_a_certificate() -> None:
     assert "<title>certified: org.example.Source</title>" in certificate_page(certificate(HELD))
     lacking = replace(certificate(HELD), reasons=("not tried: fence",))
     assert "<title>cannot-tell: org.example.Source</title>" in certificate_page(lacking)

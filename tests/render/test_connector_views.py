@@ -62,7 +62,7 @@ def test_tasks_are_counted_by_state_and_unknown_ones_are_not_none(tasks, words) 
     assert row["task_words"] == words
 
 
-def test_states_of_the_status_topic_are_said_with_the_time_of_its_newest_record() -> None:
+def test_states_of_the_status_topic_are_shown_with_the_time_of_its_newest_record() -> None:
     both = listed("a", written_ms=NOW - 1), listed("b", written_ms=NOW), listed("c")
     said, rows = connectors(*both, unanswered=UNREAD)
     assert "by the status topic, last written 2026-09-21T14:13:20.000Z; whether they are so now is unknown: no" in said

@@ -60,7 +60,7 @@ def test_yes_is_yes(answer):
     assert stderr.getvalue() == "Fence? [y/N] "
 
 
-def test_ctrl_c_at_a_question_says_on_a_line_of_its_own_that_nothing_was_changed(monkeypatch):
+def test_ctrl_c_at_a_question_reports_on_a_new_line_that_nothing_was_changed(monkeypatch):
     console, _, stderr = console_at(80, answer="")
 
     def interrupted():

@@ -52,7 +52,7 @@ def test_a_waived_finding_is_shown_as_such_and_after_the_others():
     assert shown[-1] == "  waived until 2026-12-31 (team-data: legacy)"
 
 
-def test_an_expired_waiver_says_so_and_stays_in_its_place():
+def test_an_expired_waiver_is_marked_and_keeps_its_place():
     shown = lines(row("legacy", waiver={**WAIVER, "expired": True}), row("orders"))
     assert shown[1:5] == [
         "error EOS080 shadowed-offset legacy",

@@ -151,7 +151,7 @@ def test_fields_are_a_line_each():
     assert text_of(document, Output.PLAIN, PIPED) == "BROKERS\t127.0.0.1:9092\nCONNECT\thttp://a,http://b\n"
 
 
-def test_nothing_to_show_is_said():
+def test_an_empty_answer_is_reported_as_empty():
     document = Document(
         "k", {"rows": [], "findings": []}, blocks=(Table("rows", (Column("A", "a"),), "Rows", "no rows"), Findings())
     )
@@ -336,7 +336,7 @@ def test_figures_are_sorted_by_size_and_what_is_not_known_comes_last():
     assert names("-name") == ["c", "b", "a"]
 
 
-def test_a_limit_keeps_the_first_and_says_how_many_there_are():
+def test_a_limit_keeps_the_first_rows_and_shows_their_number():
     limited = document().arranged("name", 2)
     assert limited.data["rows_left_out"] == 1
     assert text_of(limited, Output.TABLE, PIPED).endswith("\n2 of 3 rows are shown (--limit)\n")

@@ -17,7 +17,7 @@ PIPED = Page(None, colour=False)
 
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("name", ANSWERS)
-def test_an_answer_looks_as_it_was_looked_at(name: str, width: int) -> None:
+def test_an_answer_equals_its_golden_file(name: str, width: int) -> None:
     text = shown(name, width)
     assert text == (GOLDEN / f"{name}-{width}.txt").read_text()
     assert max(map(len, text.splitlines())) <= width
@@ -119,7 +119,7 @@ def test_a_column_without_a_value_continues_a_terminal_only() -> None:
     assert lines(row("a"), row("b", "sink"), width=None)[0].split() == ["NAME", "KIND", "COUNT", "NOTE"]
 
 
-def test_a_column_with_one_value_stays_where_there_is_room_and_is_said_once_where_there_is_not() -> None:
+def test_a_column_with_one_value_stays_if_it_fits_and_moves_above_the_table_otherwise() -> None:
     assert lines(row("a"), row("b"), width=80)[0].split() == ["NAME", "KIND", "COUNT"]
     assert lines(row("a" * 30), row("b" * 30, count=2), width=40) == [
         f"{'NAME':30}  COUNT",

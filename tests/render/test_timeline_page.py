@@ -69,7 +69,7 @@ def test_very_many_events_are_few_marks_and_the_table_keeps_errors() -> None:
     assert "the first error" in page
 
 
-def test_a_run_is_a_line_and_says_how_many_there_are() -> None:
+def test_a_run_is_one_line_with_its_number_of_events() -> None:
     run = event(1_000, connector="orders", run=Run(1_204, 2_527_300, 9, 2_100))
     figure = lanes_figure([run])
     (line,) = [trace for trace in figure.traces if trace["name"] == "runs"]
@@ -85,7 +85,7 @@ def test_names_are_text_wherever_they_stand() -> None:
     assert json.loads(plots)[0]["key"] == "lanes"
 
 
-def test_events_without_a_time_and_what_was_not_read_are_said() -> None:
+def test_events_without_a_time_and_unread_topics_are_named() -> None:
     unread = Unread("the status topic", "no Read", Cause.DENIED)
     page = render_timeline_page(timeline(event(-1, connector="orders"), unread=(unread,)))
     assert "1 of them have no valid timestamp" in page

@@ -241,7 +241,7 @@ def test_who_holds_readers_back_and_all_else_is_named_with_its_figures():
         assert row in rows
 
 
-def test_nothing_wrong_is_said_in_a_summary_alone():
+def test_a_summary_without_findings_reports_no_problem():
     zero = (
         *(metrics.LSO_HELD_PARTITIONS, metrics.HANGING, metrics.OPEN_TRANSACTIONS, metrics.UNREAD_FACTS),
         *(metrics.EPOCHS_NEAR_END, metrics.IDS_NEAR_EXPIRY),

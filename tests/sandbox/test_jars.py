@@ -233,7 +233,7 @@ def test_jars_of_an_older_list_are_fetched_again(empty_cache, scripted_resolver)
     assert len(scripted_resolver) == 2
 
 
-def test_without_maven_and_ivy_the_error_says_what_to_install(empty_cache, monkeypatch):
+def test_without_maven_and_ivy_the_error_names_the_packages_to_install(empty_cache, monkeypatch):
     monkeypatch.setenv("PATH", str(empty_cache))
     monkeypatch.setattr(jars, "find_ivy", lambda: None)
     with pytest.raises(ConfigError, match="Maven or Ivy is needed") as caught:

@@ -280,7 +280,7 @@ def test_a_plugin_that_is_neither_a_directory_nor_an_artifact_is_refused_before_
         SandboxSpec(plugins=(plugin,))
 
 
-def test_without_a_postgresql_the_error_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_without_a_postgresql_the_error_names_the_packages_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(sandbox, "DEBIAN", tmp_path)
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)

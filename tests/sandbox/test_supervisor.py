@@ -230,7 +230,7 @@ def test_a_killed_supervisor_takes_its_processes_along_and_is_noticed(run, tmp_p
 
 
 @pytest.mark.kafka
-def test_a_start_that_fails_says_why_in_the_terminal(run):
+def test_a_failed_start_shows_its_reason_in_the_terminal(run):
     code, error, said = run("up", "--broker-config", "num.network.threads=several")
     assert (code, error["type"]) == (2, "ConfigError")
     assert "several for configuration num.network.threads" in said
@@ -258,7 +258,7 @@ def test_in_the_foreground_it_runs_until_it_is_interrupted_and_status_shows_a_ki
 
 
 @pytest.mark.kafka
-def test_interrupted_before_it_is_up_it_says_so_and_leaves_nothing_running(tmp_path):
+def test_an_interrupted_start_is_reported_and_leaves_no_process_running(tmp_path):
     command = [sys.executable, "-m", "eosctl", "sandbox", "up", "--foreground", "--workers", "0", "-o", "json"]
     command += ["--directory", str(tmp_path / "here")]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0) as running:

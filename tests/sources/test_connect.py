@@ -156,7 +156,7 @@ def test_no_worker_at_all_is_unreachable() -> None:
         read_connect(["http://127.0.0.1:9"], 5)
 
 
-def test_a_page_instead_of_json_is_said_to_be_one() -> None:
+def test_a_page_instead_of_json_is_reported() -> None:
     with worker(lambda _: (200, b"<html>hello</html>")) as url, pytest.raises(Undecodable, match="instead of JSON"):
         read_worker(url, 5)
 
@@ -204,7 +204,7 @@ def test_a_url_without_a_scheme_is_a_usage_error() -> None:
         read_worker("localhost:8083", 1)
 
 
-def test_a_name_that_the_worker_takes_in_no_path_is_said():
+def test_a_name_that_the_worker_accepts_in_no_path_is_reported():
     """Jetty 12, in workers from 4.0, answers a page of HTML before Connect sees the request."""
     with (
         worker(lambda _: (400, b"<h1>Bad Message 400</h1>")) as url,
@@ -236,7 +236,7 @@ def test_active_topics_that_a_worker_does_not_name_are_not_none(reply: Reply, ex
         assert found == expected
 
 
-def test_a_worker_that_rebalances_and_then_gives_no_answer_in_time_is_not_said_to_be_silent() -> None:
+def test_a_worker_that_rebalances_and_then_times_out_is_not_reported_as_silent() -> None:
     answers, released = iter([(200, json.dumps(ROOT).encode()), (409, b'{"message": "rebalance"}')]), Event()
 
     def rebalancing(_: str) -> Reply:
@@ -454,7 +454,7 @@ def test_a_connector_that_is_failed_is_not_validated_as_its_worker_would_log_an_
     assert {body["name"] for method, _, body in failed.requests if method == "PUT" and body} == {"x"}
 
 
-def test_connectors_are_validated_with_their_own_config_and_without_what_the_worker_says_of_itself() -> None:
+def test_connectors_are_validated_with_their_own_config_and_without_settings_of_the_worker() -> None:
     workers = [FakeWorker(enabled=False, connectors={"x": None, "y": "not supported"}) for _ in range(2)]
     with serve(*workers) as urls:
         assert read_preflight(urls, 5) == {"x": Preflight({urls[0]: ()}), "y": Preflight({urls[1]: ("not supported",)})}

@@ -178,7 +178,7 @@ def test_an_optional_read_waits_for_no_member(members: list[str]) -> None:
             assert isinstance(asked.connect(), Skipped)
 
 
-def test_the_group_is_looked_for_once_and_said_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_group_is_searched_once_and_reported_once(monkeypatch: pytest.MonkeyPatch) -> None:
     list_groups(monkeypatch, {"ours": ListedGroup("ours", "connect", "Stable")})
     said: list[str] = []
     asked = reader(Reach(), said.append, None)

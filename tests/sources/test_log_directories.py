@@ -63,7 +63,7 @@ def test_chunks_that_end_within_a_batch_make_no_difference(segment: Path, monkey
         assert offsets(segment) == (list(range(120)), 0)
 
 
-def test_a_copy_that_ends_within_a_batch_says_how_much_is_left(segment: Path):
+def test_a_copy_that_ends_within_a_batch_shows_the_remaining_bytes(segment: Path):
     segment.write_bytes(built(0) + built(3)[:-5])
     assert offsets(segment) == ([0, 1, 2], len(built(3)) - 5)
 

@@ -79,7 +79,7 @@ def test_a_snapshot_beside_which_the_log_grew_is_taken_again():
     assert (server.count("START"), server.count("ROLLBACK")) == (2, 1)
 
 
-def test_a_server_that_commits_without_a_pause_is_said_to_do_so():
+def test_a_server_that_commits_without_a_pause_is_reported():
     server = Server(STATUS=[str(each) for each in range(5000)])
     with pytest.raises(Undecodable, match="none of 1000 snapshots has a known position"):
         MysqlTables(server, "db")._begin_snapshot()

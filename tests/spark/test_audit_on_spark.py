@@ -168,7 +168,7 @@ def test_executors_read_who_they_are_from_a_file_that_only_this_user_reads(bench
     assert access.client_properties().sasl == bench.properties.sasl
 
 
-def test_an_executor_without_its_file_or_variable_says_what_is_missing(bench: Bench):
+def test_an_executor_without_its_file_or_variable_names_the_missing_one(bench: Bench):
     for place, missing in (("/none/client.properties", "/none/client.properties"), ("env:NONE", "variable NONE")):
         with (
             executor_access(bench.properties, 30, master="yarn", given=place) as access,

@@ -130,7 +130,9 @@ def test_a_cluster_manager_starts_no_application_again_because_something_was_fou
 @pytest.mark.timeout(3 * DEADLINE_S)
 @pytest.mark.variation
 @pytest.mark.parametrize(("master", "asked"), [("local[2]", ["--fail-on", "warning"]), ("local-cluster[2,1,1024]", [])])
-def test_spark_submit_says_what_the_local_engine_says(bundle: Path, audited: Sandbox, master: str, asked: list[str]):
+def test_spark_submit_gives_the_report_of_the_local_engine(
+    bundle: Path, audited: Sandbox, master: str, asked: list[str]
+):
     (bundle / "client.properties").write_text(audited.client_properties(USER), encoding="utf-8")
     quiet = ["--driver-java-options", "-Dlog4j2.configurationFile=file:log4j2.properties"]
     conf = ["spark.executor.memory=1g", "spark.ui.enabled=false", "spark.ui.showConsoleProgress=false"]
@@ -185,7 +187,7 @@ EOSCTL = [sys.executable, "-m", "eosctl"]
 @pytest.mark.kafka
 @pytest.mark.timeout(3 * DEADLINE_S)
 @pytest.mark.variation
-def test_spark_connect_says_what_the_local_engine_says(audited: Sandbox, tmp_path: Path):
+def test_spark_connect_gives_the_report_of_the_local_engine(audited: Sandbox, tmp_path: Path):
     (tmp_path / "client.properties").write_text(audited.client_properties(USER), encoding="utf-8")
     with allowed(audited, USER, *READING):
         expected = run([*EOSCTL, "audit", *question(audited)], tmp_path)
@@ -270,7 +272,7 @@ def test_the_page_has_every_kind_of_master_and_deploy_mode_that_it_prints():
     assert seen == {("standalone", "client"), ("yarn", "client"), ("yarn", "cluster")}
 
 
-def test_a_row_says_what_came_of_a_fault():
+def test_a_row_shows_the_outcome_of_a_fault():
     lines = part([ROW]).splitlines()
 
     assert lines[0] == "Seen with Spark 4:"

@@ -70,7 +70,7 @@ def yarn(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hadoop]:
 
 
 @pytest.mark.parametrize("fault", ["none", "executor killed", "worker killed"])
-def test_standalone_says_what_the_local_engine_says(site: Site, tmp_path: Path, fault: str):
+def test_standalone_gives_the_report_of_the_local_engine(site: Site, tmp_path: Path, fault: str):
     events = tmp_path / "events"
     events.mkdir()
     with standalone(tmp_path / "spark") as cluster:
@@ -147,7 +147,7 @@ def only_for_its_user(yarn: Hadoop, name: str, staged: dict[str, str]) -> None:
 
 @pytest.mark.parametrize("mode", ["cluster", "client"])
 @pytest.mark.parametrize("fault", ["none", "executor killed"])
-def test_yarn_says_what_the_local_engine_says(site: Site, yarn: Hadoop, tmp_path: Path, mode: str, fault: str):
+def test_yarn_gives_the_report_of_the_local_engine(site: Site, yarn: Hadoop, tmp_path: Path, mode: str, fault: str):
     harm = kill_executor(yarn.nodes) if fault != "none" else nothing
     ran = run_on_yarn(site, yarn, mode, tmp_path, fault=harm)
 
@@ -165,7 +165,7 @@ def test_a_second_driver_on_yarn_finishes_what_the_first_began(site: Site, yarn:
     record(site, "yarn", "cluster", "driver killed", ran)
 
 
-def test_a_second_driver_on_yarn_says_the_same_of_what_the_first_committed(site: Site, yarn: Hadoop, tmp_path: Path):
+def test_a_second_driver_on_yarn_agrees_with_the_first_about_its_commits(site: Site, yarn: Hadoop, tmp_path: Path):
     """No finding is new to it, so that it ends as an audit does that could not read everything: with 3.
 
     The cluster has no config topic.

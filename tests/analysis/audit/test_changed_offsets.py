@@ -281,7 +281,7 @@ def test_a_move_to_a_topic_of_its_own_with_its_offsets_is_no_change(orders):
     assert judgement(audit(orders.brokers)) == (ALTERED, (15, 15), (0, 0))
 
 
-def test_an_audit_by_runs_says_what_one_of_everything_says(orders):
+def test_an_audit_in_several_runs_equals_one_audit_of_everything(orders):
     moments = [orders.brokers.seen()]
     stop(orders)
     moments.append(orders.brokers.seen())

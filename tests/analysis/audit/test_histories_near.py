@@ -76,5 +76,5 @@ def lines(seed: int) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("seed", range(HISTORIES))
-def test_of_each_history_the_audit_says_what_was_looked_at(seed: int, as_looked_at: AsLookedAt) -> None:
+def test_each_history_gives_the_audit_of_its_golden_file(seed: int, as_looked_at: AsLookedAt) -> None:
     as_looked_at(f"histories/{seed}", lines(seed))

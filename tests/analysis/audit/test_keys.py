@@ -587,7 +587,7 @@ def test_the_writer_of_offsets_is_the_connector_where_no_other_holder_of_the_id_
     assert writers(plan({7: "elsewhere-orders-0"}), {"orders": (7,)}) == Writers({7: ("orders",)}, frozenset())
 
 
-def test_a_tool_that_copied_offsets_is_nobodys_task():
+def test_a_tool_that_copied_offsets_is_no_task():
     assert writers(plan({7: "copy-tool"}), {"orders": (7, 8)}) == Writers({8: ("orders",)}, frozenset({7}))
 
 

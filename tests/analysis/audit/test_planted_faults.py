@@ -611,7 +611,7 @@ def test_an_open_transaction_holds_back_offsets_and_names_its_producer_and_trans
         ({"producer_id": 999_999, "transactional_id": "x"}, "transactional ID x, of no task of group group"),
     ],
 )
-def test_a_transaction_that_hangs_is_said_with_its_owner_or_who_it_is_not_of(planted, monkeypatch, more, whose):
+def test_a_hanging_transaction_is_reported_with_its_owner_or_without_one(planted, monkeypatch, more, whose):
     at = left_open(planted)._replace(hangs=True, reason="no coordinator knows it", **more)
     [(name, subject, message)] = told(open_report(planted, monkeypatch, at))
     assert (name, subject) == ("hanging-transaction", "orders-0")
@@ -627,7 +627,7 @@ def test_the_connectors_of_a_transaction_that_hangs_are_its_owner_s_or_else_the_
     assert "of no group that is known; it looks like a " in found.message
 
 
-def test_a_transaction_that_hangs_in_a_partition_without_records_to_read_is_said_too(planted, monkeypatch):
+def test_a_hanging_transaction_is_also_reported_in_a_partition_without_records_to_read(planted, monkeypatch):
     at = left_open(planted)._replace(hangs=True, reason="r", partition=77)
     found = told(open_report(planted, monkeypatch, at))
     assert {(name, subject) for name, subject, _ in found} == {

@@ -520,7 +520,7 @@ RETAINED = {"source": replace(TOPIC.source, retention_ms=None), "target": TOPIC.
         ({"more": 1}, PAIR, CIRCUMSTANCES, ("cannot-tell", {})),
     ],
 )
-def test_each_limit_of_the_verdict_on_a_pair_is_where_it_is_said_to_be(found, pair, circumstances, expected):
+def test_each_limit_of_the_verdict_on_a_pair_is_at_its_documented_value(found, pair, circumstances, expected):
     assert judged(replace(WHOLE, **found), pair, circumstances) == expected
 
 
@@ -541,7 +541,7 @@ def test_a_group_whose_checkpoint_skips_records_is_named_and_decides_nothing(beh
         (Compared.KEY_AND_VALUE, "timestamps and headers differ; records are compared by key and value"),
     ],
 )
-def test_the_parts_of_a_record_that_were_left_out_are_said(compared: Compared, left: str | None):
+def test_the_omitted_parts_of_a_record_are_named(compared: Compared, left: str | None):
     found = [each for each in reasons(replace(WHOLE, compared=compared)) if each.startswith("mirror-changed")]
     assert found == ([] if left is None else [f"mirror-changed: {left}"])
 
@@ -607,7 +607,7 @@ def test_the_parts_of_a_record_that_were_left_out_are_said(compared: Compared, l
         ),
     ],
 )
-def test_a_verdict_on_a_pair_says_why(found, pair, circumstances, words):
+def test_a_verdict_on_a_pair_gives_its_reason(found, pair, circumstances, words):
     assert [each for each in reasons(found, pair, circumstances) if each.startswith(words)]
 
 
