@@ -290,7 +290,7 @@ def _usage_error(error: TyperException) -> UsageError:
 
 
 def _bug(error: Exception, holder: ConsoleHolder) -> Bug:
-    """What to say of an exception that nothing expected.
+    """The error message for an unexpected exception.
 
     Its text may hold anything, so what looks like a secret in it is hidden; it is shown under -v and kept in a file
     that only the user can read.

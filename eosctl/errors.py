@@ -31,7 +31,7 @@ EXIT_INCOMPLETE: Final = 3
 
 
 class EosctlError(Exception):
-    """A reason to stop: what happened (the message) and what to do next (the hint)."""
+    """A reason to stop: the message describes the event, the hint the next step."""
 
     exit_code: ClassVar[int] = 70
     retriable: ClassVar[bool] = False

@@ -23,8 +23,8 @@ MIB: Final = 1 << 20
 class FileKind(Struct, frozen=True):
     """A kind of file: its name in an error, and how many bytes one may have; of a file that is read by line, one line.
 
-    What people write by hand is small: parsing 50 MB of comments as YAML takes 12 s. is_named_in_files: another file
-    may name it, so that it is no pipe of the user's shell either.
+    Files written by hand are small: parsing 50 MB of comments as YAML takes 12 s. is_named_in_files: another file may
+    name the path, so a pipe of the user's shell is refused too.
     """
 
     name: str
@@ -93,7 +93,7 @@ def _require_regular(found: os.stat_result) -> None:
 
 
 def require_file(path: Path, name: str) -> None:
-    """ConfigError, in the words for what `name` says, where a library would open what is no regular file."""
+    """ConfigError with the description `name`, for libraries that would open a path that is not a regular file."""
     try:
         open_file(path).close()
     except OSError as error:

@@ -537,8 +537,8 @@ def list_all(
 ) -> tuple[ListedConnector, ...]:
     """Each connector that workers report or the config topic has, by name.
 
-    Where no worker reports states, they are those of the status topic. It may still have deleted connectors, so it adds
-    names only where the config topic was not read.
+    Without a worker's answer, states come from the status topic. It may still contain deleted connectors, so it adds
+    names only if the config topic was not read.
     """
     inspected = () if isinstance(inspection, Skipped) else inspection.connectors
     by_name = {each.state.name: each for each in inspected if each.state.known}

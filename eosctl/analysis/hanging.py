@@ -8,13 +8,13 @@
    were added, in Prepare* those that still lack their marker, so to any other partition it will write none.
 5. Otherwise the transaction is in progress. State and epoch are not looked at.
 
-The lookups take time, in which a transaction may end. One that was a candidate and has ended looks like case 4, so what
-hangs must be seen still open, at the same offset, after the coordinators were asked: a marker is written before the
-transaction is complete. TransactionsCommand does not look again.
+The lookups take time, in which a transaction may end. A candidate that has ended meanwhile looks like case 4. So it
+must still be open, at the same offset, after the coordinators were queried: a marker is written before the transaction
+is complete. TransactionsCommand does not look again.
 
-An age is measured by two clocks: the producer's, in the timestamp, and ours. Where the timestamp lies in our future, or
-our clock is not the cluster's, a transaction that looks young may be old. Of these, one that would hang by rules 2 to 4
-is undecided; one that is in progress is so at any age. TransactionsCommand leaves them out.
+An age is measured by two clocks: the producer's, in the timestamp, and ours. If the timestamp is in our future, or our
+clock differs from the cluster's, a transaction that looks young may be old. Of these, one that would hang by rules 2 to
+4 is undecided; one that is in progress is so at any age. TransactionsCommand leaves them out.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

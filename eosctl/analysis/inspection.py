@@ -581,7 +581,7 @@ def _skipped(topic: TopicFacts | Skipped, **others: object) -> Iterator[tuple[st
 # 2. A topic that it names is no legal topic name (Topic.validate): its own offsets topic, a sink's topics,
 #    FileStreamSource's topic. Other connectors may rewrite their settings before use.
 # 3. A setting of Connect's own has an illegal value (ConnectorConfig, SourceConnectorConfig). References to a config
-#    provider are left alone: only a worker knows what they stand for.
+#    provider are not judged: only a worker knows their values.
 #
 # A value that is no text is masked where secrets may be; one of these settings is never a secret.
 

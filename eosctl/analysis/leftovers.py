@@ -1,4 +1,4 @@
-"""What is open under a prefix of transactional IDs, and which sibling committed a later transaction.
+"""Open transactions under a prefix of transactional IDs, each with the sibling that committed a later one.
 
 1. A Flink job has one ID for each transaction or a pool of IDs, a sink of Iceberg a new UUID for each start: siblings
    differ in their last number or UUID only.
@@ -31,7 +31,7 @@ def writer_of(transactional_id: str) -> str | None:
 
 
 def find_leftovers(values: Mapping[str, TransactionLogValue]) -> tuple[Leftover, ...]:
-    """Those of these IDs that have a transaction in progress, by their last records; the oldest first."""
+    """IDs with a transaction in progress, by their last records; the oldest first."""
     committed: dict[str, tuple[int, str]] = {}
     for name, value in values.items():
         writer = writer_of(name)

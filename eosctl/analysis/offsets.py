@@ -125,10 +125,10 @@ def fold_offsets(
 
 # The merged view of a connector's offset stores, as Kafka's code merges and as KIP-618 says it should.
 #
-# 1. ConnectorOffsetBackingStore.get puts what the connector-specific store answers over what the worker-global one
-#    answers. Each store answers every key it is asked for, null where it has none (KafkaOffsetBackingStore.get), and
-#    null is put over a value like anything else: with two stores, the worker-global one is never used. (A shadowed
-#    offset.)
+# 1. ConnectorOffsetBackingStore.get overwrites the answers of the worker-global store with those of the
+#    connector-specific store. Each store answers every key it is asked for, null where it has none
+#    (KafkaOffsetBackingStore.get), and null is put over a value like anything else: with two stores, the worker-global
+#    one is never used. (A shadowed offset.)
 # 2. KIP-618: the connector-specific offset, and where there is none the worker-global one.
 # 3. A value that is not JSON, or not an object without nested members, is answered as null (OffsetStorageReaderImpl).
 # 4. Workers from 4.2 on write offsets of a null source partition and look them up in vain: OffsetStorageReaderImpl
@@ -238,7 +238,8 @@ class Merger(Struct, frozen=True):
         return OpenedStores(self._open(own), None if general is None else self._open(general), "connector-specific")
 
     def _only_record(self, key: OffsetKey, stores: OpenedStores) -> MergedOffset | None:
-        """What _merged gives for a usable value in the only store, where no transaction left another; None: ask it."""
+        """The result of _merged for a usable value in the only store, if no transaction left another value; None: call
+        it."""
         topic = stores.primary.topic
         lies = () if topic is None or isinstance(topic, Skipped) else topic.get(key.raw, ())
         if len(lies) != 1 or key.partition is None:

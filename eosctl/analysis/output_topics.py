@@ -249,7 +249,7 @@ def bootstrap_addresses(
 ) -> frozenset[str]:
     """The cluster with these addresses, by the bootstrap servers that configs give it.
 
-    1. What was given with --cluster.
+    1. The value of --cluster.
     2. The first worker's bootstrap.servers of which one is an address of the cluster.
     3. The first worker's: configs may name another listener, or another name of the host, than -b does.
     """

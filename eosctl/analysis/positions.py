@@ -77,7 +77,7 @@ MONGODB: Final = PositionReader(
 #
 # 1. It commits offsets with `snapshot` (true before Debezium 3, or the kind of snapshot) while it copies tables, and
 #    with `snapshot_completed` or `last_snapshot_record` false. `false` and `last` are ordinary ones. Incremental
-#    snapshots go on where they were, beside the changes that are streamed, and are none of these.
+#    snapshots are none of these: they resume where they stopped, while changes are streamed.
 
 
 _STREAMING: Final = frozenset({"false", "incremental"})
@@ -297,11 +297,11 @@ SQL_SERVER: Final = PositionReader(
 # Checks that a PostgreSQL can still stream from a Debezium position.
 #
 # 1. The server streams from the slot's confirmed_flush_lsn, or from the position that is asked for if that is further
-#    (StartLogicalReplication): what the slot has left behind is not sent again, whatever the offset says.
-# 2. Debezium confirms `lsn_commit` of what Connect has committed, or `lsn_proc` where there is none. So that is what a
-#    position is compared by.
-# 3. A slot whose log was removed (wal_status lost) cannot be streamed from. Where there is none, Debezium creates one
-#    that begins at the present.
+#    (StartLogicalReplication): changes before the slot's position are not sent again, regardless of the offset.
+# 2. Debezium confirms the `lsn_commit` of the offset that Connect has committed, or its `lsn_proc` if it has no
+#    `lsn_commit`. So positions are compared by these.
+# 3. A slot whose log was removed (wal_status lost) cannot be streamed from. If the slot is missing, Debezium creates a
+#    slot that begins at the present.
 
 
 _MEMBERS = ("lsn_commit", "lsn_proc", "lsn")

@@ -45,7 +45,7 @@ COMPLETE: Final = frozenset({TransactionState.COMPLETE_COMMIT, TransactionState.
 
 
 class _Abort(Enum):
-    """Whose abort the last transaction ended with, as far as its records show."""
+    """The author of the abort that ended the last transaction, if its records show it."""
 
     OWN = auto()
     COORDINATOR = auto()
@@ -126,7 +126,7 @@ def _begun(record: TransactionLogRecord, value: TransactionLogValue) -> _Produce
 
 
 def _take_in(present: _Producer, value: TransactionLogValue) -> None:
-    """Note what the record says, beside the one before it."""
+    """Adds the record, compared with the previous one."""
     before = present.now
     if value.state in KEPT_STATES:
         present.version = value.client_transaction_version if value.version else None
@@ -278,7 +278,8 @@ def contentions(found: Mapping[str, Sequence[ProducerEpochs]]) -> Iterator[Findi
 
 
 def _is_taken(ended: ProducerEpochs) -> bool:
-    """Whether a later producer took the ID soon, and before this one had committed anything or while it was at work."""
+    """True if a later producer initialized the ID soon, before this producer had committed a transaction or while it
+    was writing."""
     if ended.ended_by not in {EpochEnd.FENCED, EpochEnd.UNKNOWN} or ended.ended_ms is None:
         return False
     soon = ended.begun_ms is not None and ended.ended_ms - ended.begun_ms <= SHORT_MS

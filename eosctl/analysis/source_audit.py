@@ -281,7 +281,7 @@ def joined_key(texts: Sequence[str | bool | None]) -> str | None:
 def read_record(
     table: CapturedTable, key: bytes | None, value: bytes | None, handling: Handling
 ) -> TopicRecord:  # fmt: skip
-    """What a record of the table's topic says, in Debezium's envelope or as a plain row. Raises Unusable.
+    """The change or row in a record of the table's topic, in Debezium's envelope or as a plain row. Raises Unusable.
 
     A record's key need not be the primary key (message.key.columns, ValueToKey): where the row has that, too, both must
     be the same.
@@ -378,7 +378,7 @@ def binlog_order(file: str, place: int) -> int | None:
 
 
 class RowImage(NamedTuple):
-    """What is kept of a row: its key (None: it is not compared), image, and the columns of which it has no value."""
+    """The stored part of a row: its key (None: it is not compared), image, and the columns without a value."""
 
     key: str | None
     image: bytes
@@ -386,7 +386,7 @@ class RowImage(NamedTuple):
 
 
 class RecordImage(NamedTuple):
-    """What is kept of a record; image None: the row was deleted."""
+    """The stored part of a record; image None: the row was deleted."""
 
     key: str
     image: bytes | None
@@ -426,8 +426,8 @@ ReadValue = Callable[[Any], str | bool | None]
 class RowReader:
     """Makes images of a table's rows and of its topic's records.
 
-    What Debezium usually writes is read by a short way: an envelope with the row behind the change. Each other form is
-    left to `read_record` and `topic_text`, and both give the same.
+    The usual record of Debezium, an envelope with the row after the change, is read by a fast path. Other forms are
+    left to `read_record` and `topic_text`, which give the same result.
     """
 
     def __init__(self, table: CapturedTable, handling: Handling) -> None:
@@ -538,7 +538,7 @@ def _decoders(columns: Sequence[TableColumn]) -> tuple[Decoder[_Envelope[Any]], 
 
 
 def _usual_key(table: CapturedTable) -> bytes | None:
-    """What a record's key is for a number in its place, where the key is one whole number; None for other keys."""
+    """The record key around a number, for tables whose key is one whole number; None for other keys."""
     if [each.kind for each in table.key] != [ColumnKind.INTEGER]:
         return None
     return encode({table.key[0].name: 0})[:-2].replace(b"%", b"%%") + b"%b}"

@@ -327,16 +327,16 @@ def _duration(now: TransactionLogValue, at: int) -> str:
 #    (ExactlyOnceWorkerSourceTask.commitTransaction), and none where there is nothing to commit. So a source without
 #    changes and a connector that is blocked look alike: only the task's own history says which of the two is likely.
 # 2. A coordinator writes CompleteCommit at the end of each transaction, and Empty when a producer initializes it. The
-#    transaction log is compacted: of the segments that the cleaner has read, an ID keeps its last record, and of later
-#    ones every record. So an interval between two commits that are left is the interval there was.
+#    transaction log is compacted: in cleaned segments an ID keeps its last record, in later ones every record. So the
+#    interval between two remaining commits is the original interval.
 # 3. Commits of an earlier reading are continued by a later one where both have a commit in common, or where the later
 #    one has every record after the end of the earlier one. Otherwise commits may have been compacted between the two,
 #    and the interval there is not known.
 # 4. An ID is quiet where nothing was committed for FACTOR times the longest interval of its history, and a minute at
-#    least. Of n + 1 intervals that are distributed alike, the last is the longest with 1 / (n + 1). Where commits come
-#    at random at a constant rate (Poisson), it is FACTOR times longer than all others with 1 / C(n + FACTOR, FACTOR):
-#    with ENOUGH intervals once in 5,456. Of the n intervals of a time as long as the history it is 0.6 % that one of
-#    them is found at all, and less with more intervals.
+#    least. Among n + 1 intervals of one distribution, the last is the longest with probability 1 / (n + 1). For random
+#    commits at a constant rate (Poisson), it is FACTOR times longer than all others with probability 1 / C(n + FACTOR,
+#    FACTOR): once in 5,456 with ENOUGH intervals. During a time as long as the history, a false report of any interval
+#    has a probability of 0.6 %, and less with more intervals.
 # 5. Sources have days and weeks. A history that reaches back a week has the same hour of the week before in it, so the
 #    pause of a night or of a weekend is one of its intervals; one of a day has the night's, one that is shorter none.
 

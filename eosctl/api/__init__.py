@@ -1,1 +1,1 @@
-"""What `import eosctl` gives: the operations for a program, typed and without a terminal."""
+"""The names of `import eosctl`: the operations for a program, typed and without a terminal."""

@@ -122,7 +122,7 @@ class Workers(Struct, frozen=True, kw_only=True):
 
 
 class _Logging:
-    """What an operation says while it works, for a program: its log. It cannot ask."""
+    """The console of an operation for a program: its messages go to the log. It cannot ask."""
 
     def narrate(self, text: str, *, verbosity: int = 0) -> None:
         LOGGER.log(logging.DEBUG if verbosity else logging.INFO, "%s", text)
@@ -270,7 +270,7 @@ class Cluster:
             return self._triaged(export_offsets(session, self._offsets_of(connectors), str(target), store))
 
     def timeline(self, *connectors: str, since: datetime | None = None, until: datetime | None = None) -> Timeline:
-        """What happened, in order of time, as `eosctl timeline`. Times without a zone are of this machine's."""
+        """Events in order of time, as in `eosctl timeline`. Times without a zone are in this machine's time zone."""
         request = TimelineRequest(
             connectors,
             since=_ms(since),

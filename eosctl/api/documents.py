@@ -70,13 +70,13 @@ VIEWS: Final[Mapping[type[Result], Callable[[Any], Document]]] = MappingProxyTyp
 
 
 def document(answer: Result) -> dict[str, Any]:
-    """What `-o json` prints of this answer: kind, version, as_of, cluster_id and data."""
+    """The document of `-o json` for this answer: kind, version, as_of, cluster_id and data."""
     found: dict[str, Any] = json.loads(json_of(VIEWS[type(answer)](answer), answer))
     return found
 
 
 def text(answer: Result, *, width: int | None = None) -> str:
-    """What a terminal of that many columns shows (None: as wide as needed), without colours."""
+    """The text for a terminal of that many columns (None: as wide as needed), without colours."""
     shown = VIEWS[type(answer)](answer).with_unread(answer.coverage, complete=answer.complete)
     return text_of(shown, Output.TABLE, Page(width, colour=False))
 

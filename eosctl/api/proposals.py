@@ -35,8 +35,8 @@ class WriteAccess(Struct, frozen=True):
 class ProposedPlan:
     """A plan with steps, preconditions and a digest, not applied yet.
 
-    planned is what was found and planned; file is where the plan is kept, None: nowhere yet; applied is what became of
-    its steps once `apply` was called, also where that raised.
+    planned is the planned answer; file is the path of the saved plan, None: not saved yet. applied is the outcome of
+    its steps after a call of `apply`, even if it raised.
     """
 
     def __init__(self, planned: Planned, access: WriteAccess, file: PlanFile | None = None) -> None:
@@ -52,7 +52,7 @@ class ProposedPlan:
 
     @property
     def digest(self) -> str:
-        """What `eosctl apply --require-digest` takes."""
+        """The value for `eosctl apply --require-digest`."""
         return self.planned.digest
 
     def text(self, *, width: int | None = None) -> str:
@@ -107,7 +107,7 @@ def _run(file: PlanFile, access: WriteAccess, *, dry_run: bool = False) -> Plann
 
 
 class ProposedFencing:
-    """Producers to fence, not fenced yet. applied is what became of each ID, also where `apply` raised."""
+    """Producers to fence, not fenced yet. applied is the outcome of each ID, even if `apply` raised."""
 
     def __init__(self, planned: PlannedFencing, request: FencingRequest, access: WriteAccess) -> None:
         self.planned = planned

@@ -32,9 +32,8 @@ from eosctl.version import __version__
 # 2. Of a large answer all bytes but the last are read into the frame that waits for them. The last one goes the usual
 #    way, with what follows it, so that the library finds the answer complete.
 # 3. The library decodes a view of the frame, and large fields, such as the records of a Fetch, are views too.
-# 4. What an answer says of its size is not believed: its frame grows as bytes arrive. Who has not answered to the
-#    login yet may send BEFORE_LOGIN bytes at most, as brokers limit clients (sasl.server.max.receive.size), others
-#    MOST_BYTES.
+# 4. The size field of an answer is not trusted: its frame grows as bytes arrive. Who has not answered to the login yet
+#    may send BEFORE_LOGIN bytes at most, as brokers limit clients (sasl.server.max.receive.size), others MOST_BYTES.
 #
 # These use private names of the library, as clients.kafka_connections does.
 
@@ -220,7 +219,7 @@ def _piece(sock: Any) -> Received:  # noqa: ANN401  # untyped library
 # kafka-python's connections, fixed where a failing one would lose something (3.0.12).
 #
 # 1. The socket of a connection that cannot be made, or whose handshake fails, is closed and not left to the collector.
-# 2. What a broker sent before it closed the connection is delivered: it says why SASL failed.
+# 2. Bytes that a broker sent before it closed the connection are delivered: they contain the reason of a SASL failure.
 # 3. Large answers are read as clients.large_frames says.
 # 4. An answer that cannot be decoded closes the connection, whatever its decoder raises, and the request is named. The
 #    library's decoder lets some exceptions pass, after which nothing is answered, and takes a last text that is cut.

@@ -102,7 +102,7 @@ def _credentials(options: Mapping[str, str]) -> Any:  # noqa: ANN401  # untyped 
 
 
 def _register() -> None:
-    """Put the mechanism with credentials of its own in the place of kafka-python's, which only knows kinit's."""
+    """Replaces kafka-python's mechanism, which only knows kinit's credentials, by one with its own credentials."""
     from kafka.errors import SaslAuthenticationFailedError
     from kafka.net.sasl import register_sasl_mechanism
     from kafka.net.sasl.gssapi import SaslMechanismGSSAPI

@@ -347,7 +347,7 @@ def describe_groups(group_ids: Iterable[str]) -> Request:
     """DescribeGroups to the groups' coordinator: groups[] of {error_code, group_id, group_state, protocol_type,
     protocol_data, members[] of {member_id, member_metadata, member_assignment}}. Needs Describe on each group.
 
-    What members sent and were assigned is shown in state Stable only.
+    Metadata and assignments of members are shown in state Stable only.
     """
     from kafka.protocol.admin.groups import DescribeGroupsRequest
 

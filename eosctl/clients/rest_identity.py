@@ -181,7 +181,7 @@ class RestIdentity(HiddenFields, frozen=True):
 
 
 class IdleConnections(NamedTuple):
-    """What a client left: `identified` of the connections had been opened when the worker last named its cluster.
+    """The rest of a closed client: `identified` of its connections were open when the worker last named its cluster.
 
     since is in seconds of time.monotonic().
     """

@@ -190,7 +190,7 @@ def _operated_workers(text: str, origin: str) -> ConnectCluster:
 
 
 def require_value(key: str, value: str, origin: str) -> None:
-    """ConfigError where a reference to a config provider stands in the place of the value."""
+    """ConfigError if the value is a reference to a config provider."""
     if REFERENCE.search(value):
         raise ConfigError(
             f"{origin}: {key} is {value}, a reference that only the worker resolves",

@@ -1,4 +1,5 @@
-"""What groups keep: records of `__consumer_offsets`, and what Connect workers exchange through their coordinator.
+"""Stored data of groups: records of `__consumer_offsets`, and the messages that Connect workers exchange through their
+coordinator.
 
 A key (OffsetCommitKey.json, GroupMetadataKey.json of Kafka):
 

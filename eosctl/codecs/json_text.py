@@ -28,7 +28,7 @@ def halves_as_text(text: str) -> str:
 
 
 def is_too_deep(text: str) -> bool:
-    """Whether its objects and lists are nested more than MOST_NESTED deep, as far as the text is JSON."""
+    """True if objects and lists are nested more than MOST_NESTED deep in the part of the text that is JSON."""
     if text.count("[") + text.count("{") <= MOST_NESTED:
         return False
     depth = 0
@@ -78,7 +78,7 @@ def _finite(text: str) -> float:
 # JSON as Connect's JsonConverter reads it with schemas.enable=false, and text as Kafka's StringDeserializer reads it.
 #
 # Where Jackson and Python's json differ, Jackson is followed:
-# 1. What follows a complete object, array or text is not looked at; a literal or number must be followed by a blank.
+# 1. Text after a complete object, array or string is ignored; a literal or number must be followed by a blank.
 # 2. NaN and Infinity are refused; leading zeros are accepted (as workers from 3.6 do, KAFKA-15012).
 # 3. An integer of any size becomes a Java long: its lowest 64 bits. Anything with a point or an exponent is a double.
 # 4. Of members with the same name the last one counts. No bytes at all read as null.

@@ -314,7 +314,7 @@ def iter_batches(
 
 @cache
 def _decoder() -> Any:  # noqa: ANN401  # the library is untyped
-    """aiokafka's decoder in C; where it was not built, what default_records has, which imports asyncio and more."""
+    """aiokafka's decoder in C; if it was not built, the decoder of default_records, which imports asyncio and more."""
     try:
         from aiokafka.record._crecords import DefaultRecordBatch
     except ImportError:
@@ -477,7 +477,7 @@ def next_batch(data: bytes, place: int, offset: int) -> int | None:
     """The place after `place`, whose bytes are no batch, where a batch without offsets below `offset` begins; None:
     nowhere.
 
-    1. Behind as many bytes as the damaged batch claims to have, if what lies there looks like a batch.
+    1. After the length that the damaged batch claims, if the bytes there look like a batch.
     2. Otherwise at the first place where a whole batch lies whose CRC matches.
     """
     claimed = claimed_length(data, place)
@@ -496,7 +496,7 @@ def next_batch(data: bytes, place: int, offset: int) -> int | None:
 def decode_shown(
     records: bytes | None, aborted: Iterable[tuple[int, int]], offset: int, producer: ProducerIdAndEpoch
 ) -> Shown:
-    """What a read_committed consumer gets of the record of `producer` at `offset`; the Fetch began there.
+    """The state of the record of `producer` at `offset` for a read_committed consumer; the Fetch began there.
 
     aborted are the producer ID and first offset of each transaction that the answer names as aborted: a client skips
     that producer's records from there up to its marker (KIP-98). Raises Undecodable.

@@ -1,10 +1,11 @@
-"""The records of many batches as columns: offsets, timestamps, and a digest of what lies behind them in each record.
+"""The records of many batches as columns: offsets, timestamps, and a digest of the rest of each record.
 
     length varint, attributes int8, timestampDelta varint, offsetDelta varint, then the body:
     keyLength varint, key, valueLength varint, value, header count varint, and each header as key is and value is
 
-Varints are zigzag-encoded, -1 is null. A body is the same bytes wherever the record lies, because every client writes
-the shortest varints. What has others, or does not add up, is left to the decoder of `record_batches`, record by record.
+Varints are zigzag-encoded, -1 is null. Equal records have equal bodies in every batch, because every client writes the
+shortest varints. Batches with longer varints or wrong lengths are left to the decoder of `record_batches`, record by
+record.
 """
 
 from collections.abc import Sequence

@@ -1,6 +1,6 @@
 """Signatures of OpenSSH over bytes (SSHSIG, PROTOCOL.sshsig), with Ed25519 keys: `ssh-keygen -Y verify` checks them.
 
-What is signed is the SHA-512 of the bytes together with a namespace: no signature made for something else passes.
+The signature covers the SHA-512 of the bytes and a namespace: a signature for another purpose does not pass.
 """
 
 import base64

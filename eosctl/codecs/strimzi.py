@@ -308,8 +308,8 @@ def option_text(key: str, value: object, place: str) -> str:
 
 # KafkaConnect, KafkaMirrorMaker2 and KafkaConnector as the settings that Strimzi's operator makes of them.
 #
-# 1. A worker has the operator's defaults, then `spec.config` without the options that are not allowed there, then what
-#    follows from `bootstrapServers`, `tls`, `authentication` and `rack`, for the clients of connectors, too.
+# 1. A worker has the operator's defaults, then `spec.config` without forbidden options, then the settings for
+#    `bootstrapServers`, `tls`, `authentication` and `rack`. The last also apply to the clients of connectors.
 # 2. Group ID and topics are fields of their own in v1; in v1beta2 they are options of `config`, with defaults.
 # 3. KafkaMirrorMaker2 is a Connect cluster on the target with connectors `SOURCE->TARGET.Mirror…Connector`, each with
 #    both clusters' settings: no dedicated MirrorMaker. v1beta2 lists `clusters` and names them, v1 has them in place.

@@ -109,11 +109,11 @@ def audit(
 
     Use it after every incident that may have broken exactly-once, and every night. It reads the offsets topics, the
     config topic and the topics that source connectors write to: producer IDs, epochs, transactions and their markers,
-    which consumers do not show. Its verdict for each connector is held, broken (with topic, partition and offsets),
-    altered (it held, but source offsets were altered, and the listed number of records was written again or left
-    out), or cannot-tell (with the missing evidence). With --store it exits with 1 only for findings that are new since
-    the last run of its job. Nothing is written to Kafka. A snapshot holds no record batches: from a snapshot it judges
-    only the config topic's history and hanging transactions, and no verdict is held.
+    which consumers do not show. The verdict on each connector is held, broken (with topic, partition and offsets),
+    altered or cannot-tell (with the missing evidence). altered: exactly-once held, but source offsets were altered, and
+    the listed number of records was written again or left out. With --store it exits with 1 only for findings that are
+    new since the last run of its job. Nothing is written to Kafka. A snapshot holds no record batches: from a snapshot
+    it judges only the config topic's history and hanging transactions, and no verdict is held.
 
     Examples:
       eosctl audit -b broker:9092 --connect-url http://worker:8083 --group-id connect-cluster

@@ -56,9 +56,9 @@ def show(
 ) -> int:
     """Show one connector, all that concerns it, and what to do next.
 
-    Use it first when somebody asks about a connector. It shows the state and the cause of what failed, the commands to
-    run next, the findings of doctor that concern the connector, the effective exactly-once support, transactional IDs,
-    offsets, the next start, and the topics that it writes to. For a sink it shows the lag of its group.
+    Use it first when somebody asks about a connector. It shows the connector's state, the cause of a failure, the
+    commands to run next, and the findings of doctor about it. It also shows its effective exactly-once support,
+    transactional IDs, offsets, next start and output topics. For a sink it shows the lag of its group.
 
     It exits with 1 if a finding concerns the connector: one of its own, or for a source an error of the cluster.
 

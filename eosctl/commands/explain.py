@@ -1,4 +1,4 @@
-"""`eosctl explain`: what a finding or an error means, and what to do next."""
+"""`eosctl explain`: the meaning of a finding or an error, and the next step."""
 
 import sys
 from typing import Annotated, TypeAlias

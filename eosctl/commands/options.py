@@ -100,7 +100,7 @@ SuperUsers: TypeAlias = Annotated[
 
 
 class EngineName(StrEnum):
-    """What runs the audit."""
+    """The engine of the audit."""
 
     LOCAL = "local"
     SPARK = "spark"

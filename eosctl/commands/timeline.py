@@ -53,8 +53,8 @@ def timeline(
     Use it after an incident: it merges the events of the config topic, the status topic, the group's generations, the
     transaction log, the offsets topics and, with --since, the output topics. Equal events that follow each other are
     one row. Within a partition the order is by offsets, between partitions by the records' times, whose clocks may
-    disagree: the answer says where. It also says what compaction removed, and what could not be read. A snapshot has
-    the events of the last week.
+    disagree: the answer says where. It also names the parts that compaction removed or that could not be read. A
+    snapshot has the events of the last week.
 
     Examples:
       eosctl timeline --connector orders --since 2h -b broker:9092 --group-id connect-cluster

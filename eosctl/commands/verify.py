@@ -1,4 +1,4 @@
-"""`eosctl verify`: is an evidence file as it was written, and does the cluster still hold what it shows?"""
+"""`eosctl verify`: is an evidence file unaltered, and does the cluster still have the records it covers?"""
 
 from pathlib import Path
 from typing import Annotated, TypeAlias
@@ -26,11 +26,11 @@ SignerKey: TypeAlias = Annotated[
 def verify(options: GlobalOptions, file: File, signer_key: SignerKey = None) -> int:
     """Check an evidence file, its signature, and its records.
 
-    Use it when somebody shows you what an audit found. It refuses a file in which a byte was altered, and a signature
-    in FILE.sig that is not that of the file. Without a signature, the writer of a file can write its digest too. With
-    --signer-key, the file must be signed by that key; ssh-keygen -Y verify -n eosctl-evidence checks the same. With -b,
-    it reads the audited ranges again and compares their SHA-256: ranges that were deleted or compacted since are named,
-    and the answer is cannot-tell. Nothing is written.
+    Use it to check the result of an audit that somebody sent you. It refuses a file in which a byte was altered, and a
+    signature in FILE.sig that is not that of the file. Without a signature, the writer of a file can write its digest
+    too. With --signer-key, the file must be signed by that key; ssh-keygen -Y verify -n eosctl-evidence checks the
+    same. With -b, it reads the audited ranges again and compares their SHA-256: ranges that were deleted or compacted
+    since are named, and the answer is cannot-tell. Nothing is written.
 
     Examples:
       eosctl verify audit.json

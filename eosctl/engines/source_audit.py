@@ -2,9 +2,9 @@
 
 `pair` has for each key the image of its row with the number of the point it was read at (None: no row was read), and
 the last record that its point saw (`record_offset` None: none was read). `differing` has the keys that differ. Each
-step commits what it adds with the place to go on at. `blanks` of a row or a record are the columns of which it has no
-value that is compared. `raw` is the key as the database writes it, in JSON; None: `key` is. A record whose image is its
-row's has the empty SAME instead.
+step commits its rows together with the place to resume. `blanks` of a row or a record are its columns without a
+comparable value. `raw` is the key as the database writes it, in JSON; None: `key` is. A record whose image is its row's
+has the empty SAME instead.
 
 A record of a key without a row is taken whatever its position: `look` gives such a key a point of its own later, which
 decides (rule 4 of docs/source-audit.md). A tombstone has no position and belongs to the record before it.
@@ -47,7 +47,7 @@ AT_A_TIME: Final = 500
 RECORDS_A_STEP: Final = 5000
 MOST_SAMPLES: Final = 10
 FORM: Final = 2
-"""Of what is kept: another one begins again."""
+"""Version of the stored state: a run with another version begins again."""
 CACHE_KIB: Final = 64 << 10
 ASKABLE: Final = frozenset(
     {ColumnKind.INTEGER, ColumnKind.TEXT, ColumnKind.PADDED, ColumnKind.BOOLEAN, ColumnKind.DECIMAL}
@@ -88,7 +88,7 @@ APPLICATION: Final = 0x656F7363
 
 
 class _Later(IntEnum):
-    """What is known of records of a key behind the last one that counts.
+    """Facts about a key's records after the last one that counts.
 
     UNORDERED: the key has records in several partitions, and which one is the last is not known.
     """
@@ -113,7 +113,8 @@ class _Last(NamedTuple):
 
 
 class _Known(NamedTuple):
-    """What is here of a key: the number of the point that decides for it, its last record, and its row's image."""
+    """The stored facts about a key: the number of the point that decides for it, its last record, and its row's
+    image."""
 
     point: int | None
     last: _Last | None
@@ -296,7 +297,7 @@ class TableComparison:
         return any(self.next_offset(partition) < end for partition, end in ends.items())
 
     def begin_at(self, partition: int, log_start: int) -> int:
-        """Where to go on; notes what was deleted between two steps."""
+        """The offset to resume at; notes records that were deleted between two steps."""
         next_offset = self.next_offset(partition)
         if self.kept(f"first {partition}") is None:
             self._keep(f"first {partition}", log_start)
@@ -305,7 +306,7 @@ class TableComparison:
         return max(log_start, next_offset)
 
     def ranges(self, topic: str) -> tuple[OffsetRange, ...]:
-        """What was read of the topic."""
+        """The ranges of the topic that were read."""
         firsts = self._database.execute("SELECT substr(name, 7), value FROM kept WHERE name LIKE 'first %'").fetchall()
         read = [(int(partition), int(first), self.next_offset(int(partition))) for partition, first in firsts]
         return tuple(OffsetRange(topic, *each) for each in sorted(read) if each[1] < each[2])
@@ -330,7 +331,7 @@ class TableComparison:
 
     @property
     def has_positions(self) -> bool:
-        """Whether every record of a row said where its change lies."""
+        """True if every record of a row has the position of its change."""
         return self.kept("without position") is None
 
     def fold(self, source: LogSource, plan: AuditPlan, offsets: OffsetRange) -> Iterator[int]:
@@ -415,7 +416,8 @@ class TableComparison:
         return SourcePoint(*found)  # type: ignore[misc]  # as `_add_point` wrote it
 
     def _known_of(self, keys: Sequence[str]) -> dict[str, "_Known"]:
-        """What is here of these keys; the point of the second look at a key comes before that of its row."""
+        """The stored facts about these keys; the point of the second look at a key takes precedence over the point of
+        its row."""
         found = {}
         statement = f"SELECT key, point, image, {_LAST} FROM pair WHERE key IN "
         for key, point, image, *last in self._among(statement, keys):

@@ -54,7 +54,7 @@ from eosctl.model.skipped import Skipped
 #
 # 1. Nothing but the journal of this plan is ever changed: a link, a device, a file of another owner and a file of
 #    other content are refused as they are. Who owns the plan may own its journal.
-# 2. The last line may be cut by a crash: what it would have said did not happen.
+# 2. A crash may truncate the last line: its event did not happen.
 # 3. A line that cannot be written whole is removed again, so that the next one does not join it.
 
 
@@ -265,7 +265,7 @@ class ApplyRun:
         self._results: list[StepResult] = []
 
     def run(self) -> tuple[ApplyOutcome, EosctlError | None]:
-        """The outcome, and the error that the run ended with, if any: it says what became of the steps before it."""
+        """The outcome, and the error that ended the run, if any: it names the outcome of the earlier steps."""
         failure: EosctlError | None = None
         try:
             self._failpoint("opened")

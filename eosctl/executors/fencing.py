@@ -1,7 +1,7 @@
 """Fencing on the wire: FindCoordinator where the coordinator is not known, then one InitProducerId for each ID.
 
-InitProducerId cannot carry two IDs, so speed comes from having many in flight at once. What an error code means
-(Admin's FenceProducersHandler and CoordinatorStrategy, and TransactionCoordinator on the broker):
+InitProducerId cannot carry two IDs, so speed comes from having many in flight at once. Error codes (Admin's
+FenceProducersHandler and CoordinatorStrategy, and TransactionCoordinator on the broker):
 
 1. 14 COORDINATOR_LOAD_IN_PROGRESS and 51 CONCURRENT_TRANSACTIONS: the same coordinator again, after a pause. 51 is the
    rule, not the exception, when an open transaction is interrupted: the coordinator first aborts it.

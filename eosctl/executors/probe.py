@@ -57,7 +57,7 @@ from eosctl.model.transactions import ActiveProducer, TransactionDescription, Tr
 
 # The scratch topic and the scratch transactional ID of a probe, request by request.
 #
-# Each method sends one kind of request and returns what was answered, or the Refusal that it was answered with.
+# Each method sends one kind of request and returns the answer or the Refusal.
 #
 # 1. A coordinator that loads or ends a transaction (14, 51) is asked again; one that moved (15, 16) is looked up
 #    again. So is a partition's leader.

@@ -5,8 +5,8 @@
 3. Afterwards the leader must not have the transaction open any more, and where the last stable offset stood at its
    start, that must have moved.
 
-A leader that moved is looked up again. What a code means: 31 neither Alter (brokers 3.8) nor ClusterAction on the
-cluster; 47 the producer's epoch was raised meanwhile; 52 a newer coordinator wrote to the partition.
+A leader that moved is looked up again. Error codes: 31 neither Alter (brokers 3.8) nor ClusterAction on the cluster; 47
+the producer's epoch was raised meanwhile; 52 a newer coordinator wrote to the partition.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -159,12 +159,11 @@ class _Partition:
 # 1. The coordinator is asked for the transaction of the step. It is committed already: nothing is sent.
 # 2. The step's preconditions are read again, then EndTxn is sent to the coordinator. 14, 15, 16 and 51 are asked
 #    again.
-# 3. Before EndTxn is sent once more, for whatever reason, the ID is looked at again: with transaction.version 0 and 1
-#    a coordinator takes a repeated EndTxn for the end of the producer's next transaction. Sent again it is only where
-#    the same transaction is still Ongoing, with no further record.
-# 4. What the answer means (TransactionCoordinator.endTransaction): 47 and 90 another epoch holds the ID, 49 another
-#    producer ID does or the ID is not known, 48 it is in no state that can be committed. None of them committed
-#    anything.
+# 3. Before EndTxn is sent again, for any reason, the ID is described again: with transaction.version 0 and 1 a
+#    coordinator takes a repeated EndTxn for the end of the producer's next transaction. It is sent again only if the
+#    same transaction is still Ongoing, without a further record.
+# 4. Error codes (TransactionCoordinator.endTransaction): 47 and 90 another epoch holds the ID; 49 another producer ID
+#    holds it, or the ID is unknown; 48 its state cannot be committed. None of them committed anything.
 # 5. PrepareCommit is final. It is waited for until the coordinator has CompleteCommit; then each partition must have
 #    the commit marker of this producer. With EndTxn v5 the marker has the next epoch, 32767 at most.
 

@@ -39,10 +39,9 @@ if TYPE_CHECKING:
 
 # A connection of psycopg that ends: each wait for the server has a deadline and a limit of bytes.
 #
-# 1. libpq reads a long message for as long as more of it is there, and one call may take gigabytes. So libpq is given
-#    one end of a socket pair in the place of its socket. What the server sends goes through the other end, and is
-#    counted before libpq sees it. libpq knows no difference: host, port, TLS and passwords belong to its own
-#    connection.
+# 1. libpq reads a long message for as long as more of it is there, and one call may take gigabytes. So libpq gets one
+#    end of a socket pair instead of its socket. The server's bytes go through the other end, and are counted before
+#    libpq reads them. libpq knows no difference: host, port, TLS and passwords belong to its own connection.
 # 2. psycopg drives libpq without blocking, and waits in one method. That method here moves bytes between the server
 #    and the pair, and stops at the deadline, however the server drips.
 # 3. Connecting runs in a thread: a server chooses how often libpq hashes the password (SCRAM), and one call does all
@@ -512,7 +511,7 @@ def _in_dialect(statement: str) -> str:
 
 
 _NOT_LET_IN: Final = ("authentication failed", "no password supplied", "pg_hba.conf")
-"""libpq gives no SQLSTATE for what happens before a connection stands."""
+"""libpq gives no SQLSTATE for errors before a connection is established."""
 
 _BY_STATE: Final[Mapping[str, tuple[type[EosctlError], str]]] = {
     "53100": (ConfigError, "its disk is full"),

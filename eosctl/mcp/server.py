@@ -169,7 +169,7 @@ class Tools:
 
 
 def message_of(error: EosctlError) -> str:
-    """The error for an assistant: what happened, and what to do next."""
+    """The error for an assistant: the event and the next step."""
     hint = "" if error.hint is None else f" ({error.hint})"
     return f"{error.message}{hint}"[:LONGEST]
 

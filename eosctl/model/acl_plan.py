@@ -100,7 +100,7 @@ class OtherWriter(NamedTuple):
 
 
 def same_cluster(one: frozenset[str], other: frozenset[str]) -> bool:
-    """Whether two sets of bootstrap servers lead to one Kafka cluster, as far as addresses show: they share one."""
+    """True if two sets of bootstrap servers share an address, and so lead to one Kafka cluster."""
     return one == other or not one.isdisjoint(other)
 
 

@@ -124,11 +124,11 @@ LONGEST_TRANSACTION_MS: Final = longest_transaction_ms(())
 class AuditPlan(Result, frozen=True):
     """All that an audit will read, resolved once; a task never requests an offset that is not here.
 
-    as_of is in ms since the epoch. All last stable offsets were read before the first high watermark, so each
-    transaction that ended below a last stable offset lies below the high watermarks of all partitions. expired are
-    ranges that the log start passed before any audit read them. connectors are the source connectors known by name;
-    holders are the owners of producer IDs that are still known. selected are the connectors with a requested verdict
-    (none: all). named are the requested topics (none: all known); only connectors that write to one of them are judged.
+    as_of is in ms since the epoch. All last stable offsets were read before the first high watermark. So each
+    transaction that ended below a last stable offset is below the high watermarks of all partitions. expired are ranges
+    that the log start passed before any audit read them. connectors are the source connectors known by name; holders
+    are the owners of producer IDs that are still known. selected are the connectors with a requested verdict (none:
+    all). named are the requested topics (none: all known); only connectors that write to one of them are judged.
     left_out are topics that a judged connector writes to and that were not requested. unread gives the reason for each
     unread partition or fact: no verdict is `held` without it, or if users names connectors, not theirs.
     longest_transaction_ms is the longest time from the first record of a transaction to its markers. digested: the

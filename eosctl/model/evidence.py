@@ -120,31 +120,31 @@ class ClusterEvidence(Struct, frozen=True):
 
 
 class Evidence(Struct, frozen=True):
-    """All that the rules may ask for, by name.
+    """All facts that rules may use, by name.
 
-    clock the cluster's clock beside the one of as_of;
-    workers and their validate probe by REST address (Skipped: the worker did not answer); worker_files are properties
-    files that the user gave, by name, without secrets; statuses what REST says of connectors; preflight the answers to
-    `exactly.once.support=required` about each source connector; inspection the config topic; brokers the settings of
-    each, broker_releases what their API versions show of their releases; finalized_features the level of each feature,
-    by name (one at level 0 is not there); transaction_log None where the topic does not
-    exist yet; transactions the descriptions of the leader's and the tasks' IDs (an ID that is missing is unknown to its
-    coordinator, one that is Skipped has a coordinator that did not answer); leaderless the partitions of their open
-    transactions that have no leader now; transactional_ids all that the cluster lists, unlisted why others may be
-    missing from them; open_transactions what coordinators answer of those that are ongoing; decided those that were
-    decided more than a minute ago and lack markers; logged the last record of
-    each of those IDs in the transaction log, idle_since its time (ms since the epoch) where the ID has no ongoing
-    transaction; commits when each of them committed (one that is missing never did, as far as its log is left),
-    log_reading what the next reading of the log continues;
-    offset_findings the findings of `offsets show`, offsets its whole answer where the evidence is about one connector;
-    groups the protocol type (consumer, connect, …) of each group by name, share_groups the share groups among them;
-    acl_differences what workers and connectors need in each phase, against the cluster's ACLs, acl_in_force what they
-    need in the one that each worker is in (Skipped: not known);
-    outputs the topics that each source connector writes to here; topics the settings of those, and of the offsets
-    topics that connectors have of their own; other_groups the Connect groups that may have an ID of the tasks;
-    groups_elsewhere, by connector that writes to another Kafka cluster, the group there that has the workers' group.id;
-    mirrors where MirrorSource connectors are in the partitions of their source clusters; about the source connectors
-    that alone were asked about one by one (None: all).
+    clock compares the cluster's clock with ours, which gave as_of. workers has the workers by REST address, with their
+    validate probe (Skipped: no answer); worker_files the user's properties files by name, without secrets. statuses are
+    the answers of REST about connectors; preflight the answers to `exactly.once.support=required` about source
+    connectors. inspection is the config topic's. brokers has each broker's settings, broker_releases the releases that
+    their API versions show. finalized_features are feature levels by name, without those at level 0.
+
+    transaction_log is None if the topic does not exist yet. transactions describes the IDs of the leader and the tasks:
+    a missing ID is unknown to its coordinator, Skipped means that the coordinator did not answer. leaderless are
+    partitions of their open transactions without a leader. transactional_ids are all IDs that the cluster lists;
+    unlisted gives the reasons why IDs may be missing. open_transactions are the coordinators' answers about ongoing
+    transactions; decided are transactions that were decided more than a minute ago and have missing markers. logged is
+    the last record of each of these IDs in the transaction log, idle_since its time (ms since the epoch) if the ID has
+    no ongoing transaction. commits are each ID's commits (no entry: none in the log). log_reading is the state that the
+    next reading of the log continues.
+
+    offset_findings are the findings of `offsets show`, offsets its whole answer if the evidence is about one connector.
+    groups has the protocol type (consumer, connect, …) of each group by name, share_groups the share groups among them.
+    acl_differences compares the cluster's ACLs with the needs of workers and connectors in each phase, acl_in_force
+    with their needs in the present phase of each worker (Skipped: unknown). outputs are the topics that each source
+    connector writes to in this cluster; topics has their settings and those of connector-specific offsets topics.
+    other_groups are Connect groups that may have an ID of the tasks; groups_elsewhere, by connector that writes to
+    another Kafka cluster, is the group there with the workers' group.id. mirrors are the positions of MirrorSource
+    connectors in their source clusters. about are the source connectors that were queried one by one (None: all).
     """
 
     as_of: int
@@ -260,11 +260,11 @@ NO_SECTIONS: Final = frozenset({"as_of", "group_id", "unlisted", "clock", "timel
 class Snapshot(Struct, frozen=True):
     """Facts about one cluster, read at as_of (ms since the epoch).
 
-    group_id names the Connect cluster, None if it was not given; transactions holds a description of every
-    transactional ID that was asked for and that its coordinator knows, Skipped where the coordinator did not answer;
-    unlisted the reasons why IDs or topics may be missing; offsets the offsets of source connectors; transaction_log the
-    last records of each ID; producers the producers of all partitions; clock the cluster's clock beside the one of
-    as_of; timeline the events of the last days.
+    group_id names the Connect cluster, None if it was not given. transactions describes every requested transactional
+    ID that its coordinator knows, Skipped if the coordinator did not answer. unlisted gives the reasons why IDs or
+    topics may be missing. offsets are those of source connectors. transaction_log has the last records of each ID,
+    producers the producers of all partitions. clock compares the cluster's clock with ours, which gave as_of. timeline
+    has the events of the last days.
     """
 
     as_of: int

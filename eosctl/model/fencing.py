@@ -66,7 +66,7 @@ class SkippedCandidate(Struct, frozen=True):
 
 
 class Objection(Struct, frozen=True):
-    """A reason not to carry out a plan, how to overrule or avoid it, and what to know where it was overruled."""
+    """A reason not to carry out a plan, the way to overrule or avoid it, and the warning after it was overruled."""
 
     message: str
     hint: str

@@ -356,7 +356,7 @@ class GroupReading(Struct, frozen=True):
 
 
 class GroupLag(Struct, frozen=True):
-    """What lies before a consumer group in all partitions that it committed offsets of, if its members read committed.
+    """The content after a group's committed offsets in all its partitions, for members with read_committed.
 
     partitions counts those where it is behind or held back. counts are the sums of those that were counted; uncounted
     are the offsets before the last stable offsets of the others. held_back are the offsets between last stable offset

@@ -55,9 +55,9 @@ class Leftover(Struct, frozen=True):
 
 
 class Leftovers(Result, frozen=True, kw_only=True):
-    """What the transaction log has open under a prefix, the oldest first; as_of is in ms since the epoch.
+    """Open transactions under a prefix in the transaction log, the oldest first; as_of is in ms since the epoch.
 
-    ids counts the IDs that begin with the prefix; unread says of partitions of the log why they were not read.
+    ids counts the IDs that begin with the prefix; unread gives the reasons for unread partitions of the log.
     """
 
     as_of: int

@@ -62,7 +62,7 @@ class KeyRecords(NamedTuple):
 
     @property
     def last(self) -> Record:
-        """The record with the highest offset, whatever became of its transaction."""
+        """The record with the highest offset, regardless of the state of its transaction."""
         if self.committed is not None and self.open is None and self.aborted is None:
             return self.committed
         found = (record for record in (self.committed, self.open, self.aborted) if record is not None)

@@ -1,4 +1,4 @@
-"""A plan before it is applied, and what became of it: the answers of the commands that write."""
+"""A plan before it is applied, and its outcome: the answers of the commands that write."""
 
 from enum import StrEnum
 

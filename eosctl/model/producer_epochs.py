@@ -12,7 +12,7 @@ from eosctl.model.transactions import Ownership
 
 
 class EpochEnd(StrEnum):
-    """What ended the epochs of a producer.
+    """The end of a producer's epochs.
 
     fenced: a later InitProducerId; timed-out: its coordinator, which aborted its transaction; expired: its coordinator,
     which forgot the ID; closed: the producer's own end of a transaction, which took the last epoch of its producer ID.

@@ -67,11 +67,11 @@ class FindingKind(Struct, frozen=True):
     """A kind of finding; every kind is declared once, in analysis/catalogue.
 
     id (EOS001) is stable and never used for another kind. name is its readable form, stable too; kinds of one fault in
-    several topics share it. severity is the worst that its findings have. cause says why it matters, fix which commands
-    help, with <connector>, <topic> and the like where a finding has names; source says where the facts are from.
-    commands are those that report it, beside doctor and upgrade-check where a rule asks for it. older is the fix for
-    workers that do not know what the fix asks for. is_misnaming: something that the user named is not what it was taken
-    for, so nothing else is said, and the command ends as a wrong command line does.
+    several topics share it. severity is the worst that its findings have. cause gives the consequences, fix the
+    commands that help, with <connector>, <topic> and the like as names; source is the origin of the facts. commands
+    report it, in addition to doctor and upgrade-check if a rule yields it. older is the fix for workers without the
+    feature that the fix needs. is_misnaming: a name that the user gave is of another thing, so no other finding is
+    reported, and the command ends as for a wrong command line.
     """
 
     id: str
@@ -128,7 +128,7 @@ def _filled(fix: str, evidence: Details) -> str:
 class Finding(Struct, frozen=True):
     """One thing worth reporting.
 
-    subject is the connector, topic or transactional ID concerned. message says what was found, cure what to do next.
+    subject is the connector, topic or transactional ID concerned. message describes the finding, cure the next step.
     evidence holds the figures behind it, ready for JSON. Raises ValueError if it is worse than its kind can be.
     """
 

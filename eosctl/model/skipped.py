@@ -1,4 +1,4 @@
-"""The difference between "there is none" and "it was not read"."""
+"""The difference between "it does not exist" and "it was not read"."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import StrEnum

@@ -59,7 +59,7 @@ class StrimziResource(HiddenFields, frozen=True):
 
     @property
     def is_carried_out(self) -> bool:
-        """Whether the operator has carried out this very spec, as far as the resource says."""
+        """True if the resource reports that the operator has carried out this version of the spec."""
         return self.observed_generation is None or self.generation in {None, self.observed_generation}
 
 

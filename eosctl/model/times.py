@@ -54,7 +54,7 @@ class ClusterClock(Struct, frozen=True):
 
     @property
     def agrees(self) -> bool:
-        """Whether it differs from ours by a minute at most, as far as could be measured."""
+        """True if the measured difference from our clock is at most a minute."""
         return abs(self.ahead_ms) + self.within_ms <= TOLERANCE_MS
 
     def __str__(self) -> str:

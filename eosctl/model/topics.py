@@ -26,7 +26,7 @@ class PartitionOffsets(Struct, frozen=True):
 
 
 class RecordCounts(NamedTuple):
-    """What lies between an offset and the last stable offset, for a consumer that reads committed.
+    """The content between an offset and the last stable offset, for a read_committed consumer.
 
     It gets the readable records. aborted ones and markers it passes over; at removed offsets there is no record (any
     more). The sum of the four are the offsets between the two.
@@ -59,7 +59,7 @@ class RecordTally(Struct, frozen=True):
     stretches: tuple[CountedStretch, ...] = ()
 
     def counts(self, start: int, limit: int) -> RecordCounts | None:
-        """What lies between the two offsets; None where it is not counted, or not for a beginning at `start`."""
+        """The content between the two offsets; None if it was not counted, or not from `start` on."""
         found, reached = CountedStretch(start, start, 0, 0, 0), start
         for each in self.stretches:
             if each.first == reached and each.limit <= limit:

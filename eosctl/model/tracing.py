@@ -89,7 +89,7 @@ class Found(StrEnum):
 class Extent(Struct, frozen=True):
     """A transaction in one partition: its first and last offset, its marker and how these are known.
 
-    marker is None if there is none (yet), or if it was not found.
+    marker is None if it does not exist (yet), or was not found.
     """
 
     topic_partition: TopicPartition

@@ -244,7 +244,8 @@ def _belongs(ownership: Ownership, wanted: str) -> bool:
 
 
 class HiddenIds(Struct, frozen=True):
-    """Whether brokers may hide IDs from this principal, how many, and what could not be ruled out (None: nothing)."""
+    """Transactional IDs that brokers may hide from this principal: their number, and a possibility that could not be
+    excluded."""
 
     may_see_all: bool
     count: int | Skipped

@@ -55,7 +55,7 @@ class FaultMissed(Exception):  # it is no error of the command: the round cannot
 
 
 class Reports:
-    """What workers report to the status topic from now on, about the connector and its tasks.
+    """The states of the connector and its tasks that workers report to the status topic from now on.
 
     Until a request takes effect, the REST interface shows the states of before: they are no proof of a restart.
     """

@@ -295,7 +295,7 @@ MOST_BYTES: Final = 16 << 20
 
 
 def _lags(reader: ClusterReader, offsets: Mapping[TopicPartition, PartitionOffsets]) -> tuple[GroupLag, ...] | Skipped:
-    """Those of all consumer groups that may read committed, in these partitions."""
+    """The lags of all consumer groups that may use read_committed, in these partitions."""
     with reader.optional_reads():
         groups, committed = reader.groups(), reader.committed_by_group()
         if isinstance(groups, Skipped):
@@ -316,7 +316,8 @@ def _lags(reader: ClusterReader, offsets: Mapping[TopicPartition, PartitionOffse
 def _counted(
     reader: ClusterReader, group: GroupReading, offsets: Mapping[TopicPartition, PartitionOffsets], within: int
 ) -> Mapping[TopicPartition, RecordCounts | Skipped]:
-    """What the group can still read of each partition; a share group has other offsets than those of one position."""
+    """The content of each partition that the group has not read; a share group is left out, because it has no single
+    position."""
     if group.group.is_share:
         return {}
     positions = {each: (at,) for place, each in offsets.items() if (at := group.at(place)) is not None}

@@ -17,7 +17,7 @@ from eosctl.sources.cluster_reader import ClusterReader
 
 
 def read_leftovers(reader: ClusterReader, prefix: str, config_topic: str) -> Leftovers:
-    """What the transaction log has open under the prefix."""
+    """The open transactions under the prefix, from the transaction log."""
     log = reader.transaction_log(prefix=prefix)
     folded = fold_transaction_log(
         each for each in log.records if each.transactional_id is None or each.transactional_id.startswith(prefix)
@@ -41,7 +41,7 @@ def read_leftovers(reader: ClusterReader, prefix: str, config_topic: str) -> Lef
 
 
 def read_decided(reader: ClusterReader, names: Collection[str]) -> tuple[Leftover, ...]:
-    """Those of these IDs whose transaction was decided more than a minute ago and has not ended, by the log."""
+    """IDs whose transaction was decided more than a minute ago and has not ended, by the log."""
     if not names:
         return ()
     log = reader.transaction_log(names)

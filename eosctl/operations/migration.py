@@ -129,7 +129,7 @@ def migrate(
     show: Show[Planned],
     operator: ConnectorOperator = NO_OPERATOR,
 ) -> Planned | Applied:
-    """Moves the offsets: the plan where it is only to be shown or kept, otherwise what became of its steps."""
+    """Moves the offsets. Returns the plan if it is only shown or saved, otherwise the outcome of its steps."""
 
     def make_plan(just_stopped: tuple[StopConnector, ...]) -> Planned:
         return read_and_plan(session, clusters, options, just_stopped)
@@ -290,7 +290,7 @@ def _read_facts(
 
 
 def _at_rest(connectors: Mapping[tuple[Side, str], ConnectorFacts | Skipped]) -> list[str]:
-    """Those of the source that are STOPPED, and so do not move."""
+    """The connectors of the source that are STOPPED, whose offsets therefore do not change."""
     at_rest = ConnectorFacts("STOPPED")
     return [name for (side, name), now in connectors.items() if side is Side.SOURCE and now == at_rest]
 

@@ -100,11 +100,11 @@ def _read(
 
 # The plan of a mirror's audit: bounds of both sides, read in the order in which nothing can be taken for a gap.
 #
-# 1. The mirror's offsets, and consumer groups' checkpoints. What they name is in the target: its records were
-#    committed before them, or with them.
+# 1. The mirror's offsets, and consumer groups' checkpoints. The records up to them are in the target: they were
+#    committed before these offsets, or with them.
 # 2. The target's bounds. All that they enclose was in the source before.
-# 3. The source's bounds. Records that are mirrored meanwhile lie behind what is compared, or count as lag.
-# 4. The mirror's offsets again: what the source had deleted before 3 was read before, or never.
+# 3. The source's bounds. Records that are mirrored during the reading are after the compared ranges, or count as lag.
+# 4. The mirror's offsets again: records that the source had deleted before 3 were read before, or never.
 
 
 class Planned(NamedTuple):

@@ -305,7 +305,7 @@ def read_parts(reader: ClusterReader, described: TransactionDescription) -> Tran
 
 
 def last_logged(reader: ClusterReader, transactional_ids: Collection[str]) -> dict[str, TransactionLogValue | None]:
-    """What the log says last of each ID; None where it forgot the ID, and no entry where it has no record of it.
+    """The last record of each ID in the log; None if it is a tombstone, no entry without a record.
 
     Raises Unreachable where a partition of the log that has one of them was not read.
     """

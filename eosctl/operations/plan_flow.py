@@ -4,7 +4,7 @@
    or --plan-file it is the answer, and nothing is written.
 2. Only a stopped connector's offsets stay as they are: where a plan stops connectors, they are stopped first, and the
    rest is planned again with what is there then.
-3. What a plan has to find is checked by --dry-run as a run checks it: what does not hold ends both with 8.
+3. --dry-run checks the preconditions of a plan like a run: if one does not hold, both end with 8.
 4. A plan is applied from its file. Its journal and its undo file lie beside it, so that a run that was cut short can
    be finished and rolled back.
 """
@@ -104,7 +104,7 @@ def plan_and_apply(
     question: Callable[[Plan], str] = lambda plan: f"Apply {pluralize(len(plan.steps), 'step')}?",
     operator: ConnectorOperator = NO_OPERATOR,
 ) -> Planned | Applied:
-    """The plan where it is only to be shown or kept in plan_file, otherwise what became of its steps."""
+    """The plan if it is only shown or saved in plan_file, otherwise the outcome of its steps."""
     options, make_plan = session.options, partial(_made_here, session, clusters, make_plan, operator)
     with gc_paused():
         planned = make_plan(()).covering(session.reader.coverage)

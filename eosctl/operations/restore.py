@@ -77,7 +77,7 @@ def create_connector(
     show: Show[Planned],
     operator: ConnectorOperator = NO_OPERATOR,
 ) -> Planned | Applied:
-    """Creates the connector of the config where the file's offsets are: the plan, or what became of its steps."""
+    """Creates the connector of the config at the file's offsets. Returns the plan, or the outcome of its steps."""
     path = options.config.absolute()
     text = read_text(path, RESTORED_CONFIG)
     settings = decode_connector(text, str(path))
@@ -107,7 +107,7 @@ def restore_offsets(
     show: Show[Planned],
     operator: ConnectorOperator = NO_OPERATOR,
 ) -> Planned | Applied:
-    """Restores the offsets: the plan where it is only to be shown or kept, otherwise what became of its steps."""
+    """Restores the offsets. Returns the plan if it is only shown or saved, otherwise the outcome of its steps."""
 
     def make_plan(just_stopped: tuple[StopConnector, ...]) -> Planned:
         return _read_and_plan(session, clusters, options, just_stopped)

@@ -57,11 +57,11 @@ class SessionOptions(Struct, frozen=True):
 
     console is how an operation speaks while it works; properties are those of `-X`, in Java's names; timeout_s bounds
     each request; snapshot is the file to read instead of the cluster, records a file of config topic records. sources
-    says where a value that a profile can give came from. writes: the command changes the cluster, unless dry_run.
-    worker_configs are workers' properties files; planned are the brokers where the user names none. named_servers are
-    brokers that the user names beside those of the cluster at hand. named_topics are the workers' internal topics, by
-    role (config, offsets, status), of which an option, a variable or a worker's file gives the name.
-    max_answer_bytes is the limit of an answer of a Connect worker. triage is how findings are treated.
+    gives the origin of each value that a profile can set. writes: the command changes the cluster, unless dry_run.
+    worker_configs are workers' properties files; planned are the brokers if the user names none. named_servers are
+    further brokers that the user names. named_topics are the workers' internal topics, by role (config, offsets,
+    status), whose names an option, a variable or a worker's file gives. max_answer_bytes is the limit of an answer of a
+    Connect worker. triage is how findings are treated.
     """
 
     console: Reporter

@@ -92,7 +92,7 @@ class SourceAuditRequest(HiddenFields, frozen=True, kw_only=True):
 
 
 class Comparer(NamedTuple):
-    """What one table's comparison works with."""
+    """Inputs of one table's comparison."""
 
     reader: ClusterReader
     log: LogSource
@@ -439,7 +439,7 @@ def _compare_with_topic(comparer: Comparer, table: CapturedTable) -> Iterator[st
 
 
 def _settled(comparer: Comparer, table: CapturedTable, passed: int, ends: Mapping[int, int]) -> Iterator[str]:
-    """What still differs, and is decided."""
+    """The keys that still differ, decided."""
     comparison, request, source = comparer.comparison, comparer.request, comparer.source
     comparison.compare_again(table)
     comparison.end_look()
@@ -469,8 +469,8 @@ def _look_again(comparer: Comparer, table: CapturedTable) -> None:
 def _passed(comparer: Comparer, table: CapturedTable) -> tuple[int, Mapping[int, int]]:
     """Where the connector was, and the high watermarks then: once all before these is read, no record is hidden.
 
-    The slot confirms what the connector has committed. A partition that has the record of a change has those of all
-    transactions that were committed before that change was written: what all partitions have passed counts, too.
+    The slot confirms what the connector has committed. A partition with the record of a change also has the records of
+    all transactions that were committed before that change: so the lowest position of all partitions counts too.
     """
     reader, comparison = comparer.reader, comparer.comparison
     slot = None if not comparer.config else comparer.config.get(SLOT, DEFAULT_SLOT)
@@ -498,7 +498,7 @@ def _passed(comparer: Comparer, table: CapturedTable) -> tuple[int, Mapping[int,
 
 
 def _doubts(comparer: Comparer, table: CapturedTable) -> Iterator[str]:
-    """What of the connector's config and the topic's log keeps a difference from being a loss."""
+    """The settings of the connector and facts of the topic's log by which a difference is not a loss."""
     comparison, config = comparer.comparison, comparer.config
     if comparison.count(RowDifference.MISSING):
         for reason in _absences(comparer, table):
@@ -567,7 +567,7 @@ def _absences(comparer: Comparer, table: CapturedTable) -> Iterator[str]:
 
 
 def _changes(config: Mapping[str, str]) -> tuple[list[str], list[str]]:
-    """What may change values, and the transformations among it that may leave out records."""
+    """The settings that may change values, and the transformations among them that may omit records."""
     values, records = [f"converter {each}" for each in split_list(config.get("converters", ""))], []
     for alias in split_list(config.get("transforms", "")):
         kind = config.get(f"transforms.{alias}.type", "").rpartition(".")[2].partition("$")[0]

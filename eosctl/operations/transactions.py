@@ -341,7 +341,7 @@ def read_epoch_history(session: Session, request: LogRequest) -> EpochHistory:
 
 
 def _absent(session: Session, request: LogRequest, log: _Log, found: Collection[str]) -> frozenset[str]:
-    """The requested IDs without a record in the log, as far as it was read."""
+    """The requested IDs without a record in the part of the log that was read."""
     missing = request.transactional_ids.difference(found)
     absent = frozenset(name for name in missing if not log.lies_unread(name))
     if absent:

@@ -195,7 +195,7 @@ class Voice(Protocol):
     """Takes narration and warnings."""
 
     def narrate(self, text: str, *, verbosity: int = 0) -> None:
-        """Say what goes on."""
+        """Shows a message."""
 
     def warn(self, text: str) -> None:
         """Warn the user although the command continues."""

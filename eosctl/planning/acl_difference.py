@@ -168,7 +168,7 @@ class _Kinds:
 def removable_extras(
     existing: Iterable[AclBinding], plan: AclPlan, extra: Iterable[ExtraBinding]
 ) -> tuple[ExtraBinding, ...]:
-    """Those of the extras that can go while everything planned that is allowed now stays allowed."""
+    """The extra bindings that can be removed without refusing any planned operation that is allowed now."""
     left = set(existing) | {each.binding for each in plan.bindings}
     doomed = tuple(each for each in extra if each.binding in left)
     rest = Authorizer(left - {each.binding for each in doomed})

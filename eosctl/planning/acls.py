@@ -65,7 +65,8 @@ from eosctl.planning.client_acls import (
     task_id_patterns,
 )
 
-# What the clients need that MirrorMaker 2's connectors make themselves (KIP-382), beside those Connect makes for them.
+# ACLs for the clients that MirrorMaker 2's connectors create themselves (KIP-382), in addition to the clients of
+# Connect.
 #
 # 1. MirrorSource, source cluster: its admin client describes the topics and their configs, its consumer reads them
 #    (assigned, no group). It creates the offset syncs topic and writes it, in the source cluster unless
@@ -313,7 +314,7 @@ def _is_off(connector: ConnectorConfig, key: str) -> bool:
     return connector.get(key, "true").strip().lower() == "false"
 
 
-# What a Kafka Streams application with exactly_once_v2 needs (KIP-447).
+# ACLs for a Kafka Streams application with exactly_once_v2 (KIP-447).
 #
 # 1. Its group is its application.id. Its threads are members, and commit their offsets in transactions.
 # 2. A thread's transactional ID is `<application.id>-<UUID of the process>-<number of the thread>`. The UUID is new

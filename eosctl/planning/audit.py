@@ -16,7 +16,7 @@ from eosctl.model.ledger import Advance, CommittedRange, Cursor, LedgerRange, Le
 from eosctl.model.names import TopicPartition
 from eosctl.model.skipped import Skipped
 
-# Where each partition is to be read from, given how far the job has come, and what lies between.
+# The first offset to read in each partition, by the cursor of the job, and the gap between the two.
 #
 # 1. No cursor: from the log start.
 # 2. The cursor is the same topic's and inside the log: from the cursor.

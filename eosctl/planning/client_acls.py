@@ -146,7 +146,7 @@ class Planner(Struct, frozen=True):
         return self.request.topics_known.get(topic) if here is None or same_cluster(client.cluster, here) else None
 
 
-# What the worker's own principal needs.
+# ACLs for the worker's principal.
 #
 # 1. Read on Group <group.id>: every worker joins it.
 # 2. Read and Write on each internal topic. The worker writes offsets itself for connectors without exactly-once, and a
@@ -275,7 +275,7 @@ def policy_check(client: Client, name: str) -> Need:
     )
 
 
-# What the principals of a source connector need: producer, offsets consumer and admin client.
+# ACLs for the principals of a source connector: producer, offsets consumer and admin client.
 #
 # 1. The producer writes the connector's topics. With `topic.creation.*` settings the admin client describes them and
 #    creates those that do not exist (KIP-158); without, a broker with auto.create.topics.enable creates them.
@@ -433,7 +433,7 @@ def task_id_patterns(planner: Planner, connector: ConnectorConfig) -> Iterator[R
         yield transactional_id(task_transactional_id(planner.group_id, ConnectorTaskId(connector.name, task)))
 
 
-# What the principals of a sink connector need; exactly-once adds nothing.
+# ACLs for the principals of a sink connector; exactly-once adds none.
 #
 # 1. The consumer: Read on each topic and on its group, `connect-<connector>` unless consumer.override.group.id says.
 # 2. The dead letter queue, where one is named: the producer writes it; the admin client must see it, or create it:
@@ -523,7 +523,7 @@ def _offsets_api(admin: Client, connector: ConnectorConfig, group_id: str) -> It
     )
 
 
-# What the Kafka clients need that Debezium's source connectors make themselves, beside those Connect makes for them.
+# ACLs for the clients that Debezium's source connectors create themselves, in addition to the clients of Connect.
 #
 # The consumer of signals is assigned its partition, and commits when it is closed: Read on the topic and on the group.
 

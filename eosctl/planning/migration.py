@@ -85,8 +85,8 @@ from eosctl.planning.producing_elsewhere import find_clusters
 # One connector's offsets of two topics made one: what has to be written to the target.
 #
 # 1. The raw bytes of a key are its identity. They are copied; a rename exchanges the connector's name inside them.
-# 2. What a source key stands for is its last committed record: a value, or a tombstone. Where it lies in two
-#    partitions with different values, the start value of a worker is unknown: an error, never a guess.
+# 2. The value of a source key is its last committed record: a value, or a tombstone. If it is in two partitions with
+#    different values, the start value of a worker is unknown: an error, never a guess.
 # 3. A record goes to the partition that Java's partitioner chooses, because there the connector will write it next. A
 #    target that has the key elsewhere would have two live values of it for ever: an error.
 # 4. The same value in both needs no writing. A key that only the target has stays. Where both differ, the rule
@@ -233,7 +233,7 @@ def text(raw: bytes | None) -> str:
     return shown if len(shown) <= SHOWN else shown[:SHOWN] + "…"
 
 
-# What the workers answer for a connector (`GET /connectors/C/offsets`, KIP-875) beside what a topic holds.
+# Compares the workers' answer for a connector (`GET /connectors/C/offsets`, KIP-875) with a topic.
 #
 # Settings can be misread: another offsets topic, another Connect cluster with a connector of the same name. The
 # workers answer from where they look, so their answer is compared with the topic before a move and before a connector

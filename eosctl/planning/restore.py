@@ -92,12 +92,12 @@ from eosctl.planning.migration import after_writing, text, unused_ids
 from eosctl.planning.operated import resumed_by_hand
 from eosctl.planning.producing_elsewhere import find_clusters
 
-# Creating a connector that begins at given offsets: what speaks against it, beside what does against a restore.
+# Creating a connector that begins at given offsets: the objections, in addition to those against a restore.
 #
 # 1. The connector does not exist, and workers can create one STOPPED (KIP-980, 3.7): one that runs before its offsets
 #    are written begins from nothing.
-# 2. Offsets outlive a connector that is deleted (KIP-875). Where some of this name are left and are not those that are
-#    to be written, the user has to say that they may be written over.
+# 2. Offsets outlive a connector that is deleted (KIP-875). If the topic has offsets under this name, and they differ
+#    from the new ones, the user must allow to overwrite them.
 # 3. At least one offset is to be written: without, it would begin from nothing.
 
 
@@ -175,11 +175,11 @@ def creating_steps(
         yield PlannedStep(CreateTopic(Side.SOURCE, own, PARTITIONS, factor), (guards[0], absent))
 
 
-# What the source has of the positions that a plan gives a connector.
+# Compares the positions in a plan with the source's answers.
 #
-# 1. With what was read of a Debezium PostgreSQL's server, each position is held against its slot. What could not be
-#    read speaks against the plan: the user asked for it.
-# 2. Of other kinds of sources, and without that, the plan says what to look at, once for each kind.
+# 1. With what was read of a Debezium PostgreSQL's server, each position is held against its slot. A fact that could not
+#    be read is an objection: the user asked for it.
+# 2. For other kinds of sources, and without these facts, the plan names the checks to make, once for each kind.
 # 3. A position is held against the one that it replaces: a file is edited by hand, and misspelt.
 
 

@@ -184,10 +184,10 @@ def _warnings(step: CommitTransaction, facts: CommitFacts) -> Iterator[str]:
         yield f"its timeout has passed {late} ago: its coordinator may abort it at any moment"
 
 
-# What an application left behind: its owner's list is committed, and the other open transactions are fenced.
+# Ends the leftovers of an application: commits its owner's list, and fences the other open transactions.
 #
 # 1. A transaction of the list is committed by the rules above. If it is committed already, that is a warning.
-# 2. Of the others only what is Ongoing is fenced, which aborts it, and only where its client is gone (rule 3 above).
+# 2. Other transactions are fenced, which aborts them, only if they are Ongoing and their client is gone (rule 3 above).
 # 3. One objection refuses the whole plan: a part of a job's transactions is no state of the job.
 
 

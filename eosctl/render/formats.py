@@ -238,9 +238,9 @@ def _text(row: Tree, path: str) -> str:
 # The answer for a person: sentences, tables and findings, as wide as the terminal.
 #
 # Nothing is ever cut short: a transactional ID that a person copies from the screen must be whole. Sentences wrap,
-# names do not; a table whose columns cannot share the width is drawn one row at a time, a line per column, and so is
-# one that takes more lines as a table, since a sentence of it has a column of few characters. Where that is due to one
-# long name in a row, the name stands on a line of its own above the rest of its row.
+# names do not; a table whose columns cannot share the width is drawn one row at a time, a line per column, and so is a
+# table that needs more lines because its sentences have a narrow column. If one long name in a row is the cause, the
+# name has a line of its own above the rest of its row.
 
 
 EMPTY: Final = frozenset({"-", '""'})

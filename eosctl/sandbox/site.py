@@ -557,7 +557,7 @@ def _ask(method: str, url: str, body: Mapping[str, str] | None = None) -> Mappin
 def prepare_site(spec: SandboxSpec, leases: PortLeases, narrate: Callable[[str], None]) -> Site:
     """Java, jars, class archives, directory, identity and ports of a sandbox; it raises what getting those raises.
 
-    What workers run from is fetched when the spec has workers, and otherwise by `with_workers`.
+    The workers' jars are fetched when the spec has workers, and otherwise by `with_workers`.
     """
     java = find_java()
     workers = _worker_runtime(spec, java, narrate) if spec.workers else None

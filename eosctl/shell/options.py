@@ -152,7 +152,7 @@ def with_worker_files(ctx: "typer.Context", values: Mapping[str, Any], own: dict
 
 
 def _require_value(settings: Mapping[str, str], key: str, file: Path, flag: str) -> None:
-    """ConfigError where a reference to a config provider stands in the place of the value."""
+    """ConfigError if the value is a reference to a config provider."""
     if REFERENCE.search(settings[key]):
         raise ConfigError(
             f"{file}: {key} is {settings[key]}, a reference that only the worker resolves", hint=f"give {flag}"

@@ -269,7 +269,7 @@ def _read(wire: Wire, offsets: OffsetRange) -> Iterator[LogItem]:
 
 
 def _with_states(reader: LenientReader) -> Iterator[LogItem]:
-    """Batches with what became of them, by the rule of sources.kafka_log."""
+    """Batches with the state of their transactions, by the rule of sources.kafka_log."""
     start, end, settled = reader.offsets.start, reader.offsets.end, reader.offsets.settled
     for batches, answer in reader:
         coming = sorted((entry.first_offset, entry.producer_id) for entry in answer.aborted_transactions or ())

@@ -274,7 +274,7 @@ class ClusterReader(TopicReader, Protocol):
         """
 
     def leaderless(self, partitions: Iterable[TopicPartition]) -> frozenset[TopicPartition] | Skipped:
-        """Those of the partitions that have no leader now."""
+        """The partitions without a leader now."""
 
     # -- partitions ---------------------------------------------------------------------------------------------------
 
@@ -293,7 +293,7 @@ class ClusterReader(TopicReader, Protocol):
     def record_tallies(
         self, positions: Mapping[PartitionOffsets, Collection[int]], most_bytes: int | None = None
     ) -> Mapping[TopicPartition, RecordTally | Skipped]:
-        """Counts of what lies between each of these offsets and the last stable offset of its partition.
+        """Counts of the content between each of these offsets and the last stable offset of its partition.
 
         Reads the records, at most so many bytes, in the order of the positions; the next request goes on there.
         """
@@ -364,7 +364,7 @@ R = TypeVar("R")
 
 
 class KeptFact(NamedTuple):
-    """A fact, what was noted while it was read, and until when (of the monotonic clock) later sessions take it."""
+    """A fact, the notes of its reading, and its expiry for later sessions (on the monotonic clock)."""
 
     fact: object
     noted: Coverage

@@ -66,7 +66,7 @@ class GroupBelongings:
     def require(self, role: str, topic: str, group_id: str | None) -> None:
         """UsageError where the topic is another group's, or a default that nothing shows to be this group's.
 
-        What cannot be asked shows nothing.
+        A topic is not refused if the broker does not answer.
         """
         if group_id is None or (role, topic, group_id) in self._right:
             return
@@ -91,8 +91,7 @@ class GroupBelongings:
         self._right.add((role, topic, group_id))
 
     def strangers(self, urls: Sequence[str], group_id: str, timeout_s: float) -> Mapping[str, Skipped]:
-        """Those of these workers that are members of another Connect group, with the reason; a silent worker is not
-        included."""
+        """The workers that are members of another Connect group, with the reason; a silent worker is not included."""
         others = self._others(group_id)
         groups = _asked(lambda: read_connect_groups(self._wire(), (group_id, *others)), {}) if others else {}
         places = {name: _addresses(each) for name, each in groups.items() if isinstance(each, ConnectGroup)}

@@ -143,8 +143,8 @@ def _exists(wire: Wire, name: str) -> bool:
 #    rights or prefixes for all those characters allow them. No probe begins with a star: StandardAuthorizer takes the
 #    pattern `*` for a name that is no more than a beginning of such a name and passes it over.
 # 3. Where ACLs may be read (Describe on the cluster), each pattern on such names, for any principal, is tried as well:
-#    a literal one by its own name, a prefixed one by its prefix and a random rest. What an authorizer of ACLs decides
-#    about any name it decides about one of these, a Deny and `allow.everyone.if.no.acl.found` included.
+#    a literal one by its own name, a prefixed one by its prefix and a random rest. Every possible decision of an ACL
+#    authorizer about a name appears for one of these names, including a Deny and `allow.everyone.if.no.acl.found`.
 # 4. Without that, a Deny on some names and names that have ACLs of their own under `allow.everyone.if.no.acl.found`
 #    can not be ruled out, and neither can they where an authorizer does not decide by ACLs.
 

@@ -1,4 +1,4 @@
-"""Every record of a partition in offset order, with what became of the transaction it was written in."""
+"""Every record of a partition in offset order, with the state of its transaction."""
 
 import time
 from bisect import bisect_left, bisect_right
@@ -268,7 +268,8 @@ def offsets_or_skipped(
 def _poll_until_answered(
     wire: Wire, wanted: set[TopicPartition], patience: float, leaderless_patience: float
 ) -> tuple[dict[TopicPartition, PartitionOffsets], Mapping[TopicPartition, EosctlError]]:
-    """What was answered in time, and why some of the others cannot be: no leader, or one that takes no request."""
+    """The answers that came in time, and reasons for some of the others: no leader, or a leader that takes no
+    request."""
     started = time.monotonic()
     found: dict[TopicPartition, PartitionOffsets] = {}
     hopeless: Mapping[TopicPartition, EosctlError] = {}
@@ -374,7 +375,7 @@ def read_log(
 
 
 class StatedBatch(NamedTuple):
-    """A data batch, what became of its transaction, and the offsets (first, and one past the last) that were asked."""
+    """A data batch, the state of its transaction, and the requested offsets (first, and one past the last)."""
 
     batch: Batch
     state: RecordState
@@ -493,7 +494,8 @@ class Allowance:
 
 
 def clamp(start: int, offsets: PartitionOffsets) -> int:
-    """Where a consumer at this position goes on: not before the log start, and not beyond the last stable offset."""
+    """The next offset of a consumer at this position: not before the log start, and not beyond the last stable
+    offset."""
     return min(max(start, offsets.log_start_offset), offsets.last_stable_offset)
 
 
@@ -504,7 +506,7 @@ def tally_records(
     kept: RecordTally,
     allowance: Allowance,
 ) -> RecordTally:
-    """Counts what lies between each of these positions and the last stable offset.
+    """Counts the content between each of these positions and the last stable offset.
 
     Stretches of an earlier tally are read again only where a position lies within one. If the allowance is spent, the
     tally ends early, and the next one continues it.
@@ -533,7 +535,7 @@ def _edges(first: int, limit: int, begins: Iterable[int]) -> Sequence[int]:
 
 
 def _joined(stretches: Iterable[CountedStretch], begins: Collection[int]) -> Iterator[CountedStretch]:
-    """Those that follow each other within one cell are one, if no position lies between them."""
+    """Merges adjacent counts within one cell, if no position is between them."""
     before: CountedStretch | None = None
     for each in stretches:
         if before is not None and before.limit == each.first and each.first % CELL and each.first not in begins:

@@ -94,7 +94,7 @@ def topic_settings(wire: Wire, topic: str, keys: Iterable[str] | None = None) ->
 
 
 def uncompacted_topics(wire: Wire, topics: Iterable[str]) -> Mapping[str, str]:
-    """Those of the topics whose records do not change below their end, as far as known, with their IDs."""
+    """The topics with records that are known not to change below their end, with their IDs."""
     ids = read_or_skip(lambda: topic_ids(wire, topics))
     found = {}
     for name, topic_id in ({} if isinstance(ids, Skipped) else ids).items():

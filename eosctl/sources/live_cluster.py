@@ -368,7 +368,7 @@ class LiveCluster(CoverageLog):
 
     @tracked("keys of topic {0}")
     def first_keys(self, topic: str) -> Sequence[bytes | None]:
-        """Those of the first records after the log start offset."""
+        """The keys of the first records after the log start offset."""
         return tuple(kafka_log.first_keys(self._wire, [TopicPartition(topic, 0)]))
 
     @tracked("records of topic {0}")

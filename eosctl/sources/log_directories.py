@@ -461,11 +461,11 @@ class _Log:
             yield DamagedOffsets(reached, self._end, SHORTER)
 
 
-# What a broker keeps of a partition's producers beside its segments.
+# A broker's files about a partition's producers, next to its segments.
 #
 # 1. A segment without aborted transactions has no transaction index, or an empty one. So where an index is missing, the
 #    offset index or the time index of the segment, which every segment has, must show that indexes were copied at all.
-# 2. A broker writes a producer snapshot when it begins a segment and when it stops, and what follows is in the
+# 2. A broker writes a producer snapshot when it begins a segment and when it stops, and later batches are in the
 #    segments. It starts from the last one that is not beyond the end of the log.
 # 3. Compaction removes an abort marker later than its data, so there a marker without its entry proves nothing.
 

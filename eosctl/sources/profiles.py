@@ -51,8 +51,8 @@ def anchored(profiles: Profiles, home: Path) -> Profiles:
 
 # A project's file of profiles, `.eosctl.yaml`: the directory's owner wrote it, so it is used only where trusted.
 #
-# What is trusted is its path and content, and the client properties files that it names, as direnv does it. What
-# the user trusts is kept in a record: the SHA-256 of each of these files, in the form of sha256sum.
+# Trust covers its path and content, and the client properties files that it names, as in direnv. A record keeps the
+# trusted files: the SHA-256 of each, in the form of sha256sum.
 
 
 NAME: Final = ".eosctl.yaml"

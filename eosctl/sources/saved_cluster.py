@@ -164,7 +164,7 @@ class SavedCluster(CoverageLog):
 
     @tracked("topics")
     def topic_names(self) -> frozenset[str]:
-        """Those of partitions with producers, and Connect's own."""
+        """The topics of partitions with producers, and Connect's internal topics."""
         return frozenset(self._partition_counts())
 
     def _partition_counts(self) -> Mapping[str, int]:
@@ -206,7 +206,7 @@ class SavedCluster(CoverageLog):
         return self._evidence if isinstance(self._evidence, Skipped) else self._evidence.share_groups
 
     def first_keys(self, topic: str) -> Sequence[bytes | None]:
-        """Those of an offsets topic: of other topics a snapshot holds no records."""
+        """The keys of an offsets topic: a snapshot has no records of other topics."""
         return tuple(key for each in self._offsets_topics() if each.topic == topic for key in each.raw_keys())
 
     @tracked("records of topic {0}")
@@ -432,7 +432,7 @@ class SavedCluster(CoverageLog):
         offsets: Mapping[TopicPartition, int],
         leaders: Mapping[TopicPartition, int],
     ) -> Mapping[TopicPartition, int]:
-        """Those of the first batch behind the last stable offset."""
+        """The timestamps of the first batch after the last stable offset."""
         return {place: each.since_ms for place, each in self._at(offsets).items() if each.since_ms is not None}
 
     @tracked("committed offsets of groups in")

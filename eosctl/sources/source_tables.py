@@ -29,7 +29,7 @@ class SourceTables(Protocol):
 
     @property
     def name(self) -> str:
-        """What a person knows it by; it holds no password."""
+        """Its name for people, without a password."""
 
     def tables(self) -> Sequence[tuple[str, str]]:
         """Schema and name of each table of the user."""
@@ -41,7 +41,8 @@ class SourceTables(Protocol):
         """The names of the partitions of a table, at all levels."""
 
     def is_via_root(self, publication: str) -> bool | None:
-        """Whether changes of partitions are published as those of their table; None: there is no such publication."""
+        """True if changes of partitions are published under their table's name; None: the publication does not
+        exist."""
 
     def row_filter(self, table: CapturedTable, publication: str) -> str | None:
         """The condition that rows must meet to be published; None: there is none."""

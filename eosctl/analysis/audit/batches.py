@@ -102,8 +102,8 @@ KeyReader = Callable[[bytes | None], ReadKey]
 
 # Order of two source offsets, by their kind of source or their numbers.
 #
-# Where both have the members of one of Debezium's connectors, and their key those of its source partitions, its order
-# is it (see `analysis.positions`). A member that is called `lsn` alone is no sign of Debezium. Otherwise:
+# If both have the members of one Debezium connector's offsets, and their key has those of its source partitions, they
+# are compared as `analysis.positions` does. A member that is called `lsn` alone is no sign of Debezium. Otherwise:
 #
 # 1. Both are objects; a field that only one of them has is not compared. Booleans are not numbers.
 # 2. Text counts as a number where both texts are alike up to digits at their end (`binlog.000007`, a GTID set's
@@ -200,10 +200,9 @@ def _digits_direction(was: str, now: str) -> int:
 
 # Detects that an unfinished snapshot began again.
 #
-# 1. Which offsets are those of such a snapshot, `analysis.positions.snapshots` says.
-# 2. Debezium cannot go on with it. A task that finds one begins another, at another position of the database.
-# 3. The position is the same within one snapshot. What has none of the members in POSITIONS has a form that is not
-#    known.
+# 1. `analysis.positions.snapshots` recognizes the offsets of such a snapshot.
+# 2. Debezium cannot resume it. A task that finds one begins another snapshot, at another position of the database.
+# 3. The position is the same within one snapshot. An offset without any member of POSITIONS has an unknown form.
 
 
 POSITIONS: Final = frozenset(

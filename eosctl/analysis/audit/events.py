@@ -183,16 +183,18 @@ def join_writers(left: Iterable[EventWriter], right: Iterable[EventWriter]) -> t
     return tuple(known[producer_id] for producer_id in sorted(known))
 
 
-# Which events of a connector are not whole, by the parts that all partitions have.
+# Finds incomplete events of a connector from the parts in all partitions.
 #
 # 1. An event's key is left in one partition, and the other one written in the same or in another. A closing record
 #    belongs to the latest event of its name that is not younger; where clocks went back, to any that is left.
 # 2. The same event written again from its beginning by another session counts once, if nothing brought its key back
 #    between both. Which session wrote the rest of an event does not matter.
-# 3. A transformation may send both halves to different topics: what is left of one topic is looked for in the others.
-# 4. Events of a tail open nothing: their transactions may still be aborted. What closes an event may be in a tail, as
-#    last stable offsets of partitions are not read at one moment. It may be aborted, too, so the event is kept.
-# 5. What a later run needs: unfinished events, and closing records whose events are in a tail.
+# 3. A transformation may send both halves to different topics: an unmatched part in one topic is matched with parts in
+#    the others.
+# 4. Events of a tail open nothing: their transactions may still be aborted. A closing record may be in a tail, because
+#    the last stable offsets of partitions are not read at the same moment. It may be aborted, too, so the event is
+#    kept.
+# 5. A later run needs unfinished events, and closing records whose events are in a tail.
 
 
 Items = Mapping[TopicPartition, Sequence[EventItem]]

@@ -338,7 +338,7 @@ class AuditSummaries(Struct, frozen=True, dict=True):
     def _clock_went_back(self, connector: str) -> int:
         """The most ms by which a record of the connector is older than the previous one; 0 if it was never stopped.
 
-        Times of the config topic and of offsets topics show what was written while it was stopped.
+        Timestamps of the config topic and of offsets topics show which offsets were written while it was stopped.
         """
         history = next((each for each in self.config.connectors if each.connector == connector), None)
         if history is None or (0, "commit") not in {(tasks, kind) for _, _, kind, tasks in history.starts}:
@@ -395,7 +395,7 @@ def key_findings(evidence: AuditSummaries) -> Iterator[Finding]:
 
 
 REPEATED: Final = "inform the readers of its topics; `data` of the finding has the records of both times"
-"""What to do if records were repeated and no readable record was left out."""
+"""The fix if records were repeated and no readable record was omitted."""
 
 
 def change_findings(evidence: AuditSummaries) -> Iterator[Finding]:

@@ -181,12 +181,13 @@ def _histories(events: Iterable[ConfigEvent], known: set[str]) -> Iterator[Conne
 # The past of some producer IDs, folded from the records of `__transaction_state`, in offset order.
 #
 # 1. Every record of a transactional ID names the producer ID that held it then; tombstones name none.
-# 2. InitProducerId logs Empty with the epoch of the session that begins. What follows of the same producer ID, up to
-#    the next Empty, is of that session, a last transaction that was aborted with a higher epoch included.
-# 3. PrepareCommit and PrepareAbort name all partitions of the transaction. What is logged before it is passed over.
+# 2. InitProducerId logs Empty with the epoch of the session that begins. Later records of the same producer ID, up to
+#    the next Empty, belong to that session, including a last transaction that was aborted with a higher epoch.
+# 3. PrepareCommit and PrepareAbort name all partitions of the transaction. Earlier records of the transaction are
+#    skipped.
 # 4. CompleteCommit and CompleteAbort are appended once all markers are written, which takes as long as a partition has
 #    no leader. Their last update is of the decision; the timestamp of their record is later than the markers.
-# 5. The cleaner keeps the last record of an ID in what it has cleaned, and everything in what it has not. So if a
+# 5. The cleaner keeps the last record of an ID in the cleaned part of the log, and every record in the rest. So if a
 #    session's Empty is there, all of its later records are.
 
 

@@ -117,9 +117,9 @@ def written_at(place: TopicPartition, write: Write) -> OffsetsWrite | None:
 # the same topic and under the same raw key:
 #
 # 1. A plain write after the task's first transactional one is outside any transaction like one beside it.
-# 2. A first write is a setback if the task's last transactional one before it was higher. What came first follows from
-#    the timestamps, which producers give. Where the task wrote on since, only its first and last writes are known: a
-#    value below the first one is a setback, too.
+# 2. A first write is a setback if the task's last transactional one before it was higher. Producers' timestamps show
+#    which write came first. If the task has written since, only its first and last writes are known: a value below the
+#    first one is a setback, too.
 
 
 def judge_strays(key: ReadKey, placed: Sequence[Placed], decode: Decode) -> Iterator[KeyAnomaly]:
@@ -173,18 +173,19 @@ def _before(state: KeyState, write: Write) -> Write | None:
 
 # Checks that a connector resumed at its position after it changed its offset store.
 #
-# 1. A task that starts is given what its store holds for the key, and nothing else: a topic of its own that lacks the
-#    key answers null, and that hides what the worker's topic has (ConnectorOffsetBackingStore, V1). So a key's first
-#    write in another store goes on from the write before it there, not from the last one in the store that was left.
-# 2. Both are the same where a user (`eosctl migrate-offsets`) or the worker copied the offset first:
-#    beside a connector's own topic it writes a plain copy of every offset to its own.
+# 1. A task that starts is given what its store holds for the key, and nothing else: a connector-specific topic without
+#    the key answers null, which hides the value of the worker-global topic (ConnectorOffsetBackingStore, V1). So a
+#    key's first write in another store continues from the previous write there, not from the last write in the old
+#    store.
+# 2. Both are the same where a user (`eosctl migrate-offsets`) or the worker copied the offset first: for a connector
+#    with its own offsets topic it also writes a non-transactional copy of every offset to the worker-global topic.
 # 3. The copy may itself be that first write: the same value, in a transaction without data. Data are known later, so
 #    such a write is a suspicion until then.
 # 4. In one topic offsets show what came first, between topics timestamps do. Only the beginnings of runs are compared:
 #    hours of writes lie between those of two stores, or a stop and a start at least.
 # 5. A plain write in the worker's topic is such a copy if the connector committed to its own one then.
-# 6. Where plain writes that are no copies came between in the worker's topic, the connector was back there while
-#    exactly-once was off, and goes on from those. They are reported by themselves.
+# 6. Other non-transactional writes in between, in the worker-global topic, show that the connector used it while
+#    exactly-once was off, and continues from these writes. They are reported by themselves.
 
 
 SKEW_MS: Final = 5_000
@@ -637,8 +638,8 @@ def _add_connector(each: Sequence[ConnectorKeys]) -> ConnectorKeys:
 
 # Resolves a suspicious source offset by the data of its transaction.
 #
-# 1. Offsets that a stopped connector's own producer commits without data were altered: by a request to Connect, or by
-#    a tool that takes its place. What is read again then is read again on request.
+# 1. Offsets that a stopped connector's own producer commits without data were altered: by a request to Connect, or by a
+#    tool in the same way. Records that are read again after it are read again on request.
 # 2. A copied offset (the same value as in the store before) carries no data. With data, the connector began from
 #    nothing and came as far again in its first transaction.
 # 3. An offset that is repeated without data is no sign of anything. Nor is one with data if none of it went where the

@@ -71,7 +71,7 @@ class KeyWrite(NamedTuple):
 
     @property
     def at(self) -> OffsetsWrite | None:
-        """Where it was committed."""
+        """The place of its commit."""
         return written_at(*self.placed)
 
 

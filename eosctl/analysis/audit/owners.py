@@ -88,7 +88,7 @@ def name_trouble(anomaly: Anomaly, owners: Owners) -> Anomaly | None:
 
 
 def name_stall(stall: Stall, owners: Owners) -> Stall:
-    """The same with the connector whose transaction it was, if it was a connector's."""
+    """The same, with the connector that wrote the transaction, if one did."""
     named = owners.producers.get(stall.producer_id, ())
     return stall._replace(connector=named[0] if len(named) == 1 else None)
 

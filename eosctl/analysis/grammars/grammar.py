@@ -1,4 +1,4 @@
-"""The form of a grammar: which connectors it is of, and what one record of theirs says of its event."""
+"""The form of a grammar: the connectors that it describes, and the part of an event in each of their records."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
@@ -48,8 +48,8 @@ class Grammar(Struct, frozen=True):
     source names the classes that decide it. is_of is true for a connector that writes so. Batches without any of
     `words` hold no parts of events and no deletions. part returns a record's event, None if the record is a whole
     event; it raises Unreadable. is_deletion is true if a tombstone should follow. kept_back gives the reasons why a
-    connector's config leaves out parts of events. covers and beyond name what is judged, and what is not. counted
-    returns what a record says of a transaction of the database whose records are counted; None: they are not.
+    connector's config leaves out parts of events. covers and beyond name the subjects that are judged and not judged.
+    counted returns a record's part in a database transaction whose records are counted; None: they are not.
     """
 
     name: str

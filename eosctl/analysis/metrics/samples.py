@@ -143,7 +143,7 @@ def stability_samples(found: LastStableOffsets) -> Iterator[Sample]:
 
 
 def group_samples(lags: Iterable[GroupLag]) -> Iterator[Sample]:
-    """What lies before each consumer group; kinds that it has none of have no series."""
+    """The records, aborted records and markers that each consumer group has not passed; no series for a count of 0."""
     for each in lags:
         name, counts = each.group.group_id, each.counts
         if not each.uncounted:

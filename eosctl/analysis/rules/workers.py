@@ -246,7 +246,7 @@ LEFT: Final = (
     "find in the workers' logs why they left the group (session.timeout.ms, rebalances), and restart a worker that "
     "does not come back. If they have another group.id, give it as --group-id"
 )
-"""What to do if the group had a leader, and its workers answer but are no members of it."""
+"""The fix if the group had a leader, and its workers answer but are not members."""
 
 
 def _no_group(evidence: Evidence) -> Iterator[Finding]:

@@ -48,9 +48,10 @@ def lso(
     Use it when read_committed consumers lag although records arrive: they end at the last stable offset, where the
     first open transaction begins. Without a topic, all blocked partitions of the cluster are shown. --watch refreshes
     on the terminal, and the last refresh is the answer. --group says where one consumer group (or share group) may
-    wait, also for a transaction that commits its offsets. Of a consumer group it counts the records that read_committed
-    members still get, and the aborted records and markers between them, which make a lag that never goes to 0. Without
-    --group these are summed for each group: at most 16 MiB are read, and 100,000 offsets of a partition.
+    wait, also for a transaction that commits its offsets. For a consumer group it counts the records that
+    read_committed members will still get. It also counts the aborted records and markers between them, which make a lag
+    that never becomes 0. Without --group these are summed for each group: at most 16 MiB are read, and 100,000 offsets
+    of a partition.
 
     Examples:
       eosctl transactions lso -b broker:9092

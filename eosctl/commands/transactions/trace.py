@@ -1,4 +1,4 @@
-"""`eosctl transactions trace`: what became of one record."""
+"""`eosctl transactions trace`: the fate of one record."""
 
 from datetime import datetime
 from pathlib import Path
@@ -55,14 +55,14 @@ def trace(
 ) -> int:
     """Trace a record to its transaction and all its partitions.
 
-    Use it where a record is missing, appears twice or came late: it says whether the record is committed, aborted or
-    open, who wrote it (transactional ID, producer ID and epoch, connector and task), the first and last offset of the
-    transaction in each partition, and which source offsets or group offsets were committed with it. The partitions come
-    from the transaction log if it still has the transaction, otherwise from the partitions that know its producer.
-    FOUND says how the offsets are known. If there is no record it shows why: deleted, compacted away, not written yet,
-    or a marker, whose transaction it shows. The exit code is then 1, also for a marker. Needs Read on the topics, on
-    __transaction_state, and Describe on the TransactionalId. With --log-dir it also lists the aborted and the open
-    transactions of the partition, from the broker's index files and producer snapshots.
+    Use it if a record is missing, appears twice or came late. It shows whether the record is committed, aborted or
+    open, and who wrote it (transactional ID, producer ID and epoch, connector and task). It also shows the first and
+    last offset of the transaction in each partition, and the source offsets or group offsets that were committed with
+    it. The partitions come from the transaction log if it still has the transaction, otherwise from the partitions that
+    know its producer. FOUND says how the offsets are known. If there is no record it shows why: deleted, compacted
+    away, not written yet, or a marker, whose transaction it shows. The exit code is then 1, also for a marker. Needs
+    Read on the topics, on __transaction_state, and Describe on the TransactionalId. With --log-dir it also lists the
+    aborted and the open transactions of the partition, from the broker's index files and producer snapshots.
 
     Examples:
       eosctl transactions trace orders-0@1042 -b broker:9092 --group-id connect-cluster

@@ -87,7 +87,7 @@ def view_leftovers(found: Leftovers) -> Document:
 
 
 def _missing(found: Leftovers) -> Iterator[str]:
-    """What each decided transaction waits for."""
+    """The partitions that each decided transaction waits for."""
     for left in found.leftovers:
         if isinstance(left.missing, Skipped):
             yield f"{left.transactional_id}: which markers are missing is not known: {left.missing.reason}"

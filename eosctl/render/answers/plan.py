@@ -256,7 +256,7 @@ def _offset_row(step: WriteOffsets, record: OffsetsWrite) -> OffsetWriteRow:
 
 
 def view_applied(applied: Applied) -> Document:
-    """Every step with what became of it, and where the way back is kept."""
+    """Every step with its outcome, and the file for rolling back."""
     plan, outcome = applied.plan, applied.outcome
     done = outcome.count(StepOutcome.DONE) + outcome.count(StepOutcome.DONE_BEFORE)
     by_hand = [each.detail for each in outcome.results if each.outcome is StepOutcome.BY_HAND]
@@ -327,7 +327,7 @@ class KeptPlansData(Struct, frozen=True):
     plans: list[KeptPlanRow]
 
 
-# Plan files, what became of each, and the command that may follow.
+# Plan files, the outcome of each, and the next command.
 
 
 PLANS: Final = Table(

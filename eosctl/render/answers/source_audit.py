@@ -12,7 +12,7 @@ from eosctl.render.answers.audit import VERDICTS
 from eosctl.render.answers.findings import ShownFindings, findings_of
 from eosctl.render.document import MOST, Document, Findings, Table, col, columns, row_of
 
-# What `audit source` answers.
+# The answer of `audit source`.
 
 
 class RowSampleRow(Struct, frozen=True):

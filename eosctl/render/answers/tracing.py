@@ -29,7 +29,7 @@ FOUND_TONES: Final = {Found.WHOLE.value: Tone.GOOD}
 
 
 class TracedRecordFields(Struct, frozen=True, kw_only=True):
-    """The requested record; if there is none, absent names what is there instead, with reason."""
+    """The requested record; without a record, absent names the content of the offset and the reason."""
 
     topic: str
     partition: int

@@ -158,7 +158,7 @@ class HolderRow(OwnerFields, frozen=True):
 
 
 class CountedRow(Struct, frozen=True):
-    """What the offsets between a position and the last stable offset hold, as a read_committed consumer has it.
+    """Content of the offsets between a position and the last stable offset, for a read_committed consumer.
 
     removed are offsets without a record: compaction removed it.
     """
