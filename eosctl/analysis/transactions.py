@@ -7,8 +7,10 @@ from typing import Final, Self
 
 from msgspec import Struct, field
 
-from eosctl.model.groups import ListedGroup
+from eosctl.model.groups import CONSUMER_PROTOCOL, STREAMS_THREAD, ConsumerMember, ConsumerMembers, ListedGroup
 from eosctl.model.names import ConnectorTaskId, leader_transactional_id, stem_and_task
+from eosctl.model.skipped import Skipped
+from eosctl.model.text import first_few
 from eosctl.model.transactions import (
     LeaderOwner,
     ListedTransaction,
@@ -26,8 +28,12 @@ from eosctl.model.transactions import (
 #    MirrorMaker 2 that mirrors from <alias>.
 # 2. `<group.id>-<connector>-<task>`: a Connect source task; which dash ends the group ID is not known.
 # 3. `<alias>-mm2-Mirror(Source|Checkpoint|Heartbeat)Connector-<task>`: a task of a dedicated MirrorMaker 2.
-# 4. `<application.id>-<UUID>-<thread>`: a Kafka Streams thread (exactly_once_v2, KIP-447);
-#    `<application.id>-<subtopology>_<partition>`: a Kafka Streams task (exactly_once).
+# 4. `<application.id>-<UUID>-<thread>`: a Kafka Streams thread (exactly_once_v2, KIP-447). UUID is the process's, which
+#    a topology with persistent stores keeps in its state directory (StateDirectory.initializeProcessId), and thread is
+#    the number behind `-StreamThread-` in the client.id of its consumer (ActiveTaskCreator). So the member of group
+#    <application.id> with both is the thread, and its partitions are those that the thread reads.
+#    `<application.id>-<subtopology>_<partition>`: a Kafka Streams task (exactly_once, until 3.9), which reads that
+#    partition of each topic of the subtopology.
 # 5. `<prefix>-<subtask>-<checkpoint>`: a Flink KafkaSink writer; `<task name>-<operator ID, 32 hex digits>-<number>`:
 #    the older FlinkKafkaProducer.
 # 6. `<prefix>(worker|coordinator)-txn-<UUID>-<task>`: Iceberg's sink, with a new UUID at each start of the connector.
@@ -37,6 +43,11 @@ from eosctl.model.transactions import (
 
 UUID: Final = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 Words = Callable[[re.Match[str]], str]
+_STREAMS_THREAD: Final = re.compile(
+    rf"(?P<application>.+)(?<!worker-txn)(?<!coordinator-txn)-(?P<process>{UUID})-(?P<thread>\d+)"
+)
+_STREAMS_TASK: Final = re.compile(r"(?P<application>.+)-(?P<task>\d+_(?P<partition>\d+))")
+READS_SHOWN: Final = 3
 
 _TELLING: Final[tuple[tuple[re.Pattern[str], Words], ...]] = (
     (re.compile(r"connect-cluster-(?P<alias>.+)-mm2"), lambda m: f"MirrorMaker 2 leader, from {m['alias']}"),
@@ -48,11 +59,8 @@ _TELLING: Final[tuple[tuple[re.Pattern[str], Words], ...]] = (
         re.compile(rf"(?P<prefix>.*?)(?P<role>worker|coordinator)-txn-{UUID}-(?P<task>\d+)"),
         lambda m: f"Iceberg sink {m['role']}, task {m['task']}",
     ),
-    (
-        re.compile(rf"(?P<application>.+)(?<!worker-txn)(?<!coordinator-txn)-{UUID}-(?P<thread>\d+)"),
-        lambda m: f"Streams application {m['application']}",
-    ),
-    (re.compile(r"(?P<application>.+)-(?P<task>\d+_\d+)"), lambda m: f"Streams application {m['application']}"),
+    (_STREAMS_THREAD, lambda m: f"Streams application {m['application']}"),
+    (_STREAMS_TASK, lambda m: f"Streams application {m['application']}"),
     (re.compile(r"(?P<name>.+)-[0-9a-f]{32}-(?P<number>\d+)"), lambda m: f"Flink producer {m['name']}"),
 )
 _VAGUE: Final[tuple[tuple[re.Pattern[str], Words], ...]] = (
@@ -69,13 +77,17 @@ _LAST: Final[tuple[tuple[re.Pattern[str], Words], ...]] = (
 )
 
 
-def shapes_of(transactional_id: str, groups: Mapping[str, ListedGroup] = MappingProxyType({})) -> tuple[str, ...]:
+def shapes_of(
+    transactional_id: str,
+    groups: Mapping[str, ListedGroup] = MappingProxyType({}),
+    members: ConsumerMembers = MappingProxyType({}),
+) -> tuple[str, ...]:
     """Shapes of the ID, in words: only the one that is rare by chance, or all of them; empty if it has none.
 
-    groups name a Streams application by its group, whose ID is its application.id.
+    groups name a Streams application by its group, whose ID is its application.id; members are its threads.
     """
     matched = [(words, match) for shape, words in _TELLING if (match := shape.fullmatch(transactional_id))]
-    telling = [f"{words(match)}{_group_of(match, groups)}" for words, match in matched]
+    telling = [f"{words(match)}{_group_of(match, groups)}{_part_of(match, members)}" for words, match in matched]
     vague = [words(match) for shape, words in _VAGUE if (match := shape.fullmatch(transactional_id))]
     last = [words(match) for shape, words in _LAST if (match := shape.fullmatch(transactional_id))]
     return tuple(telling or vague or last)
@@ -84,6 +96,39 @@ def shapes_of(transactional_id: str, groups: Mapping[str, ListedGroup] = Mapping
 def _group_of(match: re.Match[str], groups: Mapping[str, ListedGroup]) -> str:
     found = groups.get(match.groupdict().get("application", ""))
     return "" if found is None or not found.protocol_type else f" ({found.protocol_type} group, {found.state})"
+
+
+def _part_of(match: re.Match[str], members: ConsumerMembers) -> str:
+    """Which thread or task of a Streams application it is, and where the thread runs."""
+    parts = match.groupdict()
+    if "process" in parts:
+        return f", thread {parts['thread']}{_at_work(match, members.get(parts['application']))}"
+    if "partition" in parts:
+        return f", task {parts['task']} (partition {parts['partition']})"
+    return ""
+
+
+def _at_work(match: re.Match[str], members: tuple[ConsumerMember, ...] | Skipped | None) -> str:
+    if members is None or isinstance(members, Skipped):
+        return ""
+    found = next((each for each in members if _is_thread(each, match)), None)
+    if found is None:
+        return ", not in the group now"
+    if found.partitions is None:
+        return f" at {found.host}"
+    return f" at {found.host}, reads {first_few(found.partitions, most=READS_SHOWN) or 'no partition'}"
+
+
+def _is_thread(member: ConsumerMember, match: re.Match[str]) -> bool:
+    process, suffix = match["process"], f"{STREAMS_THREAD}{match['thread']}-consumer"
+    return member.client_id.endswith(suffix) and (member.process == process or process in member.client_id)
+
+
+def streams_applications(transactional_ids: Iterable[str], groups: Mapping[str, ListedGroup]) -> frozenset[str]:
+    """The consumer groups among these whose threads may have some of the IDs."""
+    matched = (_STREAMS_THREAD.fullmatch(each) for each in transactional_ids)
+    named = frozenset(match["application"] for match in matched if match is not None)
+    return frozenset(each for each in named if each in groups and groups[each].protocol_type == CONSUMER_PROTOCOL)
 
 
 # The owner of a transactional ID, by the known group IDs and connector names.
@@ -99,6 +144,7 @@ class KnownNames(Struct, frozen=True):
     _leaders: Mapping[str, str] = field(default_factory=dict)
     _stems: Mapping[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
     groups: Mapping[str, ListedGroup] = field(default_factory=dict)
+    members: ConsumerMembers = field(default_factory=dict)
 
     @classmethod
     def of(cls, clusters: Mapping[str, Iterable[str]], groups: Iterable[ListedGroup] = ()) -> Self:
@@ -125,7 +171,7 @@ class KnownNames(Struct, frozen=True):
 def ownership(transactional_id: str, names: KnownNames) -> Ownership:
     """The owner of the ID, or the ID's shapes where no owner is known."""
     owners = names.owners(transactional_id)
-    return Ownership(owners, () if owners else shapes_of(transactional_id, names.groups))
+    return Ownership(owners, () if owners else shapes_of(transactional_id, names.groups, names.members))
 
 
 def owners_of(transactional_ids: Iterable[str | None], names: KnownNames) -> dict[str, Ownership]:

@@ -345,7 +345,8 @@ def offset_fetch(group_id: str, partitions: Iterable[TopicPartition] | None) -> 
 
 def describe_groups(group_ids: Iterable[str]) -> Request:
     """DescribeGroups to the groups' coordinator: groups[] of {error_code, group_id, group_state, protocol_type,
-    protocol_data, members[] of {member_id, member_metadata, member_assignment}}. Needs Describe on each group.
+    protocol_data, members[] of {member_id, client_id, client_host, member_metadata, member_assignment}}. Needs Describe
+    on each group.
 
     Metadata and assignments of members are shown in state Stable only.
     """

@@ -25,6 +25,13 @@ Workers (ConnectProtocol; KIP-415), as far as eosctl needs it: member metadata a
                        from version 1 on list of work revoked, int32 delay
     work               connector, list of int32 task numbers; -1 is the connector itself
 
+Consumers (ConsumerProtocolSubscription.json, ConsumerProtocolAssignment.json), as far as eosctl needs them:
+
+    subscription       int16 version, array of topics, bytes user data (int32 length, -1: null)
+    assignment         int16 version, array of { topic, array of int32 partition }
+    user data of a     int32 version; from version 3 on int32 newest version; 16 bytes UUID of the process
+    Streams thread     (SubscriptionInfoData.json)
+
 Numbers are big-endian, strings an int16 length and UTF-8.
 """
 
@@ -32,6 +39,7 @@ from collections.abc import Iterator
 from struct import Struct
 from struct import error as StructError
 from typing import Final, NamedTuple
+from uuid import UUID
 
 from eosctl.codecs.transaction_log import MessageBytes
 from eosctl.errors import Undecodable
@@ -255,3 +263,37 @@ def _text(data: bytes, start: int) -> tuple[str, int]:
         return data[begin:end].decode(), end
     except UnicodeDecodeError as error:
         raise Undecodable(f"a group member's data has no UTF-8 text at byte {begin}") from error
+
+
+UUID_BYTES: Final = 16
+NEWEST_VERSION_SENT: Final = 3
+"""From this version on the user data of a Streams thread has the newest version that it knows, before the UUID."""
+
+
+def decode_streams_process(subscription: bytes) -> str | None:
+    """The UUID of the process of a Kafka Streams thread; None if the user data has no place for one. Raises
+    Undecodable.
+
+    Only the subscriptions of threads, which their client.id shows, have this user data.
+    """
+    data = MessageBytes(subscription)
+    data.take(INT16)
+    for _ in range(data.count(compact=False)):
+        data.text(data.take(INT16))
+    if data.take(INT32) < INT32.size + UUID_BYTES:
+        return None
+    if data.take(INT32) >= NEWEST_VERSION_SENT:
+        data.take(INT32)
+    return str(UUID(int=(data.take(INT64) & _INT64_MASK) << 64 | data.take(INT64) & _INT64_MASK))
+
+
+_INT64_MASK: Final = (1 << 64) - 1
+
+
+def decode_assigned_partitions(assignment: bytes) -> tuple[TopicPartition, ...]:
+    """The partitions of a consumer's assignment, in order; none where it has no assignment. Raises Undecodable."""
+    if not assignment:
+        return ()
+    data = MessageBytes(assignment)
+    data.take(INT16)
+    return tuple(sorted(data.partitions() or ()))

@@ -110,6 +110,27 @@ class ConnectGroup(Struct, frozen=True):
 Groups = Mapping[str, ConnectGroup | Skipped]
 
 
+STREAMS_THREAD: Final = "-StreamThread-"
+"""What the client.id of a Kafka Streams thread has before the thread's number."""
+
+
+class ConsumerMember(Struct, frozen=True):
+    """A member of a consumer group: the client.id and the host that its coordinator saw, and its partitions.
+
+    process is the UUID of the Kafka Streams process that it belongs to, None where it is no thread of one. partitions
+    None: the coordinator does not show them, as while the group rebalances.
+    """
+
+    client_id: str
+    host: str
+    process: str | None = None
+    partitions: tuple[TopicPartition, ...] | None = None
+
+
+ConsumerMembers = Mapping[str, tuple[ConsumerMember, ...] | Skipped]
+"""Group ID to its members."""
+
+
 class GroupGeneration(Struct, frozen=True):
     """One generation of the workers' group as its coordinator logged it in `__consumer_offsets`.
 

@@ -1,6 +1,6 @@
 """Answers `transactions hanging` and `lso`: open transactions that no coordinator will end, and waiting readers."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Final
 
 from msgspec import Struct
@@ -43,10 +43,10 @@ from eosctl.model.names import TopicPartition, coordinator_partition, did_you_me
 from eosctl.model.skipped import Cause, Coverage, Skipped, Unread, not_asked, read_or_skip
 from eosctl.model.times import ClusterClock
 from eosctl.model.topics import PartitionOffsets, RecordCounts
-from eosctl.model.transactions import ActiveProducer, transactional_ids_by_producer
+from eosctl.model.transactions import ActiveProducer, Ownership, transactional_ids_by_producer
 from eosctl.operations.offset_stores import DEFAULT_OFFSETS_TOPIC
 from eosctl.operations.session_options import Reporter
-from eosctl.operations.transactions import ConnectNames, read_connect_names, wanted_partitions
+from eosctl.operations.transactions import ConnectNames, read_connect_names, wanted_partitions, with_threads
 from eosctl.sources.cluster_reader import ClusterReader, Wanted
 
 Waiting = Mapping[TopicPartition, tuple[WaitingGroup, ...] | Skipped]
@@ -105,7 +105,7 @@ def find_hanging(reader: ClusterReader, request: HangingRequest) -> HangingTrans
         undated=searched.undated,
         clock=searched.clock,
         undecided_reasons=searched.joined.reasons,
-        owners=owners_of([each.transactional_id for each in (*judged, *undecided, *dated)], connect.names),
+        owners=_owners(reader, connect, (*judged, *undecided, *dated)),
         access=searched.access,
         searched=len(partitions) - len(searched.unanswered),
         not_searched=searched.unanswered,
@@ -113,6 +113,13 @@ def find_hanging(reader: ClusterReader, request: HangingRequest) -> HangingTrans
         young=searched.young,
         coverage=reader.coverage + _ages(searched.undated),
     )
+
+
+def _owners(
+    reader: ClusterReader, connect: ConnectNames, transactions: Iterable[OpenTransaction]
+) -> dict[str, Ownership]:
+    ids = [each.transactional_id for each in transactions]
+    return owners_of(ids, with_threads(reader, connect.names, ids))
 
 
 def _ages(undated: Collection[UnknownAge]) -> Coverage:
@@ -278,7 +285,7 @@ def _look(reader: ClusterReader, request: StabilityRequest, connect: ConnectName
         cluster_id=reader.cluster_id,
         partitions=stability(offsets if wanted else held, opened, since),
         free=len(offsets) - len(held),
-        owners=owners_of([each.transactional_id for each in opened], connect.names),
+        owners=_owners(reader, connect, opened),
         not_searched=tuple(place for place, each in answered.items() if isinstance(each, Skipped)),
         notes=(*([f"which IDs hold back is not known of all: {reasons}"] if reasons else []), *connect.notes),
         coverage=reader.coverage + _unread_places(group, wanted),

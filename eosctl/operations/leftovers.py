@@ -12,7 +12,7 @@ from eosctl.model.leftovers import Leftover, LeftoverKind, Leftovers, MissingMar
 from eosctl.model.skipped import Skipped, read_or_skip
 from eosctl.model.text import pluralize
 from eosctl.model.transactions import require_described
-from eosctl.operations.transactions import read_connect_names
+from eosctl.operations.transactions import read_connect_names, with_threads
 from eosctl.sources.cluster_reader import ClusterReader
 
 
@@ -26,6 +26,7 @@ def read_leftovers(reader: ClusterReader, prefix: str, config_topic: str) -> Lef
     connect = read_connect_names(reader, config_topic)
     as_of = reader.now()
     found = tuple(with_missing(reader, each, as_of) for each in find_leftovers(values))
+    ids = [each.transactional_id for each in found]
     newer = (f"{pluralize(len(folded.newer), 'record was', 'records were')} not read: a newer Kafka wrote them",)
     return Leftovers(
         as_of=as_of,
@@ -33,7 +34,7 @@ def read_leftovers(reader: ClusterReader, prefix: str, config_topic: str) -> Lef
         prefix=prefix,
         leftovers=found,
         ids=len(values),
-        owners=owners_of([each.transactional_id for each in found], connect.names),
+        owners=owners_of(ids, with_threads(reader, connect.names, ids)),
         unread=log.unread,
         notes=(*(newer if folded.newer else ()), *connect.notes),
         coverage=reader.coverage,

@@ -5,11 +5,18 @@ from contextlib import nullcontext
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from eosctl.analysis.config_topic import connector_states
 from eosctl.analysis.producer_epochs import EpochFold, contentions
 from eosctl.analysis.transaction_log import fold_transaction_log, history, log_findings
-from eosctl.analysis.transactions import KnownNames, list_with_owners, owners_of, ownership
+from eosctl.analysis.transactions import (
+    KnownNames,
+    list_with_owners,
+    owners_of,
+    ownership,
+    streams_applications,
+)
 from eosctl.codecs.transaction_log import decode_log_record, may_begin_with
 from eosctl.errors import EosctlError, Unreachable, UsageError
 from eosctl.model.connectors import ConnectorState
@@ -93,6 +100,16 @@ def read_connect_names(reader: ClusterReader, config_topic: str, *, needed: bool
     )
 
 
+def with_threads(reader: ClusterReader, names: KnownNames, transactional_ids: Iterable[str | None]) -> KnownNames:
+    """The names, with the members of Kafka Streams applications that may have some of the IDs."""
+    applications = streams_applications(filter(None, transactional_ids), names.groups)
+    if not applications:
+        return names
+    with reader.optional_reads():
+        members = reader.consumer_members(applications)
+    return names if isinstance(members, Skipped) else replace(names, members=members)
+
+
 def _read_connectors(reader: ClusterReader, config_topic: str) -> _Connectors | Skipped:
     if reader.group_id is None:
         return not_asked("no --group-id was given, so connectors are not known")
@@ -138,7 +155,8 @@ def list_transactions(reader: ClusterReader, selection: Selection, config_topic:
     descriptions = {name: each for name, each in described.items() if isinstance(each, TransactionDescription)}
     hidden = _hidden(reader, len(listed.transactions), selection)
     undescribed = (each.message for each in described.values() if isinstance(each, Unreachable))
-    transactions = list_with_owners(named, descriptions, connect.names, selection, as_of)
+    names = with_threads(reader, connect.names, coordinators)
+    transactions = list_with_owners(named, descriptions, names, selection, as_of)
     return TransactionList(
         as_of=as_of,
         cluster_id=reader.cluster_id,
@@ -192,12 +210,11 @@ def describe_transactions(reader: ClusterReader, request: DescribeRequest) -> Tr
     as_of = reader.now()
     described = reader.describe(request.transactional_ids)
     connect = read_connect_names(reader, request.config_topic)
+    names = with_threads(reader, connect.names, described)
     return TransactionDescriptions(
         as_of=as_of,
         cluster_id=reader.cluster_id,
-        transactions=tuple(
-            _described(name, each, connect, as_of, reader.unknown_id) for name, each in described.items()
-        ),
+        transactions=tuple(_described(name, each, names, as_of, reader.unknown_id) for name, each in described.items()),
         errors=tuple(each for each in described.values() if isinstance(each, EosctlError)),
         notes=connect.notes,
         coverage=reader.coverage,
@@ -205,13 +222,13 @@ def describe_transactions(reader: ClusterReader, request: DescribeRequest) -> Tr
 
 
 def _described(
-    name: str, described: Described, connect: ConnectNames, as_of: int, unknown: str
+    name: str, described: Described, names: KnownNames, as_of: int, unknown: str
 ) -> ListedTransaction | UndescribedId:
     if not isinstance(described, TransactionDescription):
         reason = unknown if described is None else described.message
-        return UndescribedId(name, ownership(name, connect.names), reason)
+        return UndescribedId(name, ownership(name, names), reason)
     listing = TransactionListing(name, described.producer.producer_id, described.state, described.coordinator)
-    (listed,) = list_with_owners([listing], {name: described}, connect.names, Selection(), as_of)
+    (listed,) = list_with_owners([listing], {name: described}, names, Selection(), as_of)
     return listed
 
 
@@ -232,7 +249,7 @@ def list_producers(reader: ClusterReader, request: ProducersRequest) -> Producer
         cluster_id=reader.cluster_id,
         producers=seen.producers,
         transactional_ids=names,
-        owners=owners_of(names.values(), connect.names),
+        owners=owners_of(names.values(), with_threads(reader, connect.names, names.values())),
         not_searched=seen.unanswered,
         notes=(*(_unknown_holders(listed.unlisted) if ids - names.keys() else ()), *connect.notes),
         coverage=reader.coverage,
@@ -286,7 +303,7 @@ def fold_log(session: Session, request: LogRequest) -> TransactionLogReport:
     """The last state of each ID with findings; warns of IDs that the log has no record of."""
     log = _read(session, request)
     folded = fold_transaction_log(log.records)
-    owners = owners_of(folded.ids, log.names)
+    owners = owners_of(folded.ids, _named(session, request, log, folded.ids))
     absent = _absent(session, request, log, folded.ids)
     facts = {"expiry": log.expiration_ms, "the coordinator's partition": log.partitions}
     unchecked = (f"not checked: {what}: {why.reason}" for what, why in facts.items() if isinstance(why, Skipped))
@@ -331,7 +348,7 @@ def read_epoch_history(session: Session, request: LogRequest) -> EpochHistory:
         cluster_id=log.cluster_id,
         epochs=tuple(each for producers in found.values() for each in producers),
         left_out=fold.left_out,
-        owners=owners_of(found, log.names),
+        owners=owners_of(found, _named(session, request, log, found)),
         findings=tuple(contentions(found)),
         absent=_absent(session, request, log, found),
         unread=log.unread,
@@ -347,6 +364,10 @@ def _absent(session: Session, request: LogRequest, log: _Log, found: Collection[
     if absent:
         session.options.console.warn(f"the log holds no record of {', '.join(sorted(absent))}: never used, or expired")
     return absent
+
+
+def _named(session: Session, request: LogRequest, log: _Log, found: Iterable[str]) -> KnownNames:
+    return log.names if request.segments else with_threads(session.reader, log.names, found)
 
 
 def _coverage(session: Session, request: LogRequest) -> Coverage:

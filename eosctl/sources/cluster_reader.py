@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from eosctl.model.client_roles import ConnectorConfig
     from eosctl.model.config_topic import ClusterFacts, ConfigTopicLog
     from eosctl.model.evidence import InternalTopic, Preflight, Topics, TransactionLog, WorkerEvidence
-    from eosctl.model.groups import ConnectGroup, Groups, ListedGroup, ShareGroups
+    from eosctl.model.groups import ConnectGroup, ConsumerMembers, Groups, ListedGroup, ShareGroups
     from eosctl.model.hanging import OpenTransaction, PendingCommit, TransactionalIdAccess, WaitingGroup
     from eosctl.model.offsets import ConnectorOffset, KnownPhase, OffsetsTopic, StorePlace
     from eosctl.model.timeline import TimelineFacts
@@ -310,6 +310,9 @@ class ClusterReader(TopicReader, Protocol):
 
     def committed_offsets(self, group_id: str) -> Mapping[TopicPartition, int] | Skipped:
         """Every offset that the group committed; of a share group its start offsets."""
+
+    def consumer_members(self, group_ids: Collection[str]) -> ConsumerMembers | Skipped:
+        """The members of each of these consumer groups."""
 
     def committed_by_group(self) -> Mapping[str, Mapping[TopicPartition, int] | Skipped] | Skipped:
         """Every offset that each of the listed consumer groups committed."""

@@ -31,7 +31,14 @@ from eosctl.clients.messages import (
     topics_metadata,
 )
 from eosctl.clients.wire import Wire
-from eosctl.codecs.groups import decode_leader_url, decode_member_url, decode_offset_commit_key, decode_tasks
+from eosctl.codecs.groups import (
+    decode_assigned_partitions,
+    decode_leader_url,
+    decode_member_url,
+    decode_offset_commit_key,
+    decode_streams_process,
+    decode_tasks,
+)
 from eosctl.codecs.record_batches import decode_records, iter_batches
 from eosctl.errors import EosctlError, TimedOut, Undecodable
 from eosctl.model import hanging
@@ -40,7 +47,10 @@ from eosctl.model.groups import (
     CONNECT_PROTOCOL,
     CONSUMER_OFFSETS,
     SHARE_ISOLATION,
+    STREAMS_THREAD,
     ConnectGroup,
+    ConsumerMember,
+    ConsumerMembers,
     GroupMember,
     ListedGroup,
     ShareGroup,
@@ -306,8 +316,14 @@ def _all_groups(wire: Wire) -> Collection[str] | None:
 
 
 def _describe_groups(wire: Wire, group_ids: Collection[str]) -> dict[str, ConnectGroup | int]:
-    """Each group as its coordinator describes it, or the error code that it answers."""
-    found: dict[str, ConnectGroup | int] = {}
+    """Each Connect group as its coordinator describes it, or the error code that it answers."""
+    answers = _group_answers(wire, group_ids).items()
+    return {group_id: each if isinstance(each, int) else _group(each) for group_id, each in answers}
+
+
+def _group_answers(wire: Wire, group_ids: Collection[str]) -> dict[str, Response | int]:
+    """Each group in the answer of its coordinator, or the error code."""
+    found: dict[str, Response | int] = {}
     by_coordinator: dict[int, list[str]] = {}
     for chunk in in_pieces(list(group_ids), GROUPS_PER_REQUEST):
         for coordinator in wire.request_any(find_group_coordinators(chunk)).coordinators:
@@ -319,8 +335,34 @@ def _describe_groups(wire: Wire, group_ids: Collection[str]) -> dict[str, Connec
         for chunk in in_pieces(of_node, GROUPS_PER_REQUEST):
             for group in wire.request(node_id, describe_groups(chunk)).groups:
                 failed = group.error_code not in {0, GROUP_ID_NOT_FOUND}
-                found[group.group_id] = group.error_code if failed else _group(group)
+                found[group.group_id] = group.error_code if failed else group
     return found
+
+
+def read_consumer_members(wire: Wire, group_ids: Collection[str]) -> ConsumerMembers:
+    """The members of each of these groups; Skipped where its coordinator does not answer for it now."""
+    answers = _group_answers(wire, sorted(group_ids))
+    return {
+        group_id: Skipped.of(_refusal(wire, group_id, each))
+        if isinstance(each, int)
+        else tuple(_consumer(member, stable=each.group_state == STABLE) for member in each.members)
+        for group_id, each in answers.items()
+    }
+
+
+def _consumer(member: Response, *, stable: bool) -> ConsumerMember:
+    sent = bytes(member.member_metadata or b"")
+    assignment = bytes(member.member_assignment or b"")
+    is_thread = STREAMS_THREAD in member.client_id
+    try:
+        return ConsumerMember(
+            member.client_id,
+            member.client_host.removeprefix("/"),
+            decode_streams_process(sent) if stable and is_thread else None,
+            decode_assigned_partitions(assignment) if stable else None,
+        )
+    except Undecodable:  # of a protocol that is not the consumers'
+        return ConsumerMember(member.client_id, member.client_host.removeprefix("/"))
 
 
 def _refusal(wire: Wire, group_id: str, code: int) -> EosctlError:

@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from eosctl.model.acl_plan import ClusterAcls
     from eosctl.model.client_roles import ConnectorConfig
     from eosctl.model.evidence import InternalTopic, Preflight, Topics, TransactionLog
-    from eosctl.model.groups import ListedGroup, ShareGroups
+    from eosctl.model.groups import ConsumerMembers, ListedGroup, ShareGroups
     from eosctl.model.hanging import OpenTransaction, PendingCommit, TransactionalIdAccess, WaitingGroup
     from eosctl.model.offsets import ConnectorOffset, KnownPhase, OffsetsTopic, StorePlace
     from eosctl.model.records import Record
@@ -522,6 +522,10 @@ class LiveCluster(CoverageLog):
             return groups
         consumers = [each.group_id for each in groups.values() if not each.is_connect and not each.is_share]
         return read_or_skip(lambda: kafka_groups.committed_offsets(self._wire, consumers, None))
+
+    @tracked("members of groups")
+    def consumer_members(self, group_ids: Collection[str]) -> ConsumerMembers | Skipped:
+        return read_or_skip(lambda: kafka_groups.read_consumer_members(self._wire, group_ids))
 
     @tracked("pending offset commits in")
     def pending_commits(

@@ -450,6 +450,10 @@ class SavedCluster(CoverageLog):
         """It has only those that lie where something is held back."""
         return NOT_SAVED
 
+    @tracked("members of groups")
+    def consumer_members(self, group_ids: Collection[str]) -> Skipped:
+        return NOT_SAVED
+
     @tracked("pending offset commits in")
     def pending_commits(
         self, transactions: Collection[OpenTransaction]

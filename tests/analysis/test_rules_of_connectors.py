@@ -10,13 +10,13 @@ from msgspec.structs import replace
 from eosctl.analysis.acl_findings import Collision, IdOwner, find_collisions
 from eosctl.analysis.inspection import connector_findings, why_impossible
 from eosctl.analysis.rules.connectors import SAYS_NOTHING
-from eosctl.analysis.transactions import KnownNames, ownership, shapes_of
+from eosctl.analysis.transactions import KnownNames, ownership, shapes_of, streams_applications
 from eosctl.codecs.connector_files import known_connector
 from eosctl.model.evidence import Preflight
-from eosctl.model.groups import GroupMember, ListedGroup
+from eosctl.model.groups import ConsumerMember, GroupMember, ListedGroup
 from eosctl.model.names import ConnectorTaskId, TopicPartition, leader_transactional_id, task_transactional_id
 from eosctl.model.report import Severity
-from eosctl.model.skipped import Skipped
+from eosctl.model.skipped import Cause, Skipped
 from eosctl.model.times import ClusterClock
 from eosctl.model.topics import TopicFacts
 from eosctl.model.transactions import TransactionState
@@ -385,8 +385,40 @@ def test_a_streams_application_is_named_with_its_group() -> None:
     groups = [ListedGroup("word-count", "streams", "Stable"), ListedGroup("word-count-0", "consumer", "Empty")]
     names = KnownNames.of({}, groups)
     reported = str(ownership(f"word-count-{UUID}-1", names))
-    assert reported == "unknown, shape of Streams application word-count (streams group, Stable)"
-    assert str(ownership(f"other-{UUID}-1", names)) == "unknown, shape of Streams application other"
+    assert reported == "unknown, shape of Streams application word-count (streams group, Stable), thread 1"
+    assert str(ownership(f"other-{UUID}-1", names)) == "unknown, shape of Streams application other, thread 1"
+
+
+def test_a_streams_thread_is_the_member_with_its_process_and_number() -> None:
+    places = tuple(TopicPartition("orders", each) for each in range(5))
+    members = (
+        ConsumerMember(f"pay-{UUID}-StreamThread-1-consumer", "h1", UUID, places[:1]),
+        ConsumerMember(f"pay-{UUID}-StreamThread-2-consumer", "h1", None, places[1:]),
+        ConsumerMember("named-StreamThread-3-consumer", "h2", UUID, ()),
+        ConsumerMember(f"pay-{UUID}-StreamThread-4-consumer", "h2", UUID, None),
+        ConsumerMember("named-StreamThread-5-consumer", "h2", UUID.replace("7", "8"), places),
+        ConsumerMember(f"pay-{UUID}-StreamThread-15-consumer", "h3", UUID, places),
+    )
+
+    def said(thread: int) -> str:
+        (words,) = shapes_of(f"pay-{UUID}-{thread}", {}, {"pay": members})
+        return words.removeprefix("Streams application pay, ")
+
+    assert [said(thread) for thread in range(1, 6)] == [
+        "thread 1 at h1, reads orders-0",
+        "thread 2 at h1, reads orders-1, orders-2, orders-3 and 1 more",
+        "thread 3 at h2, reads no partition",
+        "thread 4 at h2",
+        "thread 5, not in the group now",
+    ]
+    unread = {"pay": Skipped("denied", Cause.DENIED)}
+    assert shapes_of(f"pay-{UUID}-1", {}, unread) == ("Streams application pay, thread 1",)
+
+
+def test_only_consumer_groups_of_threads_are_asked_for_members() -> None:
+    groups = {name: ListedGroup(name, kind, "Stable") for name, kind in [("a", "consumer"), ("b", "streams")]}
+    ids = [f"{name}-{UUID}-1" for name in "abc"] + ["a-0_1", f"worker-txn-{UUID}-1"]
+    assert streams_applications(ids, groups) == {"a"}
 
 
 @pytest.mark.parametrize(
@@ -395,8 +427,8 @@ def test_a_streams_application_is_named_with_its_group() -> None:
         ("A-mm2-MirrorSourceConnector-0", ("MirrorMaker 2 MirrorSourceConnector task 0, from A",)),
         ("us-east-mm2-MirrorHeartbeatConnector-2", ("MirrorMaker 2 MirrorHeartbeatConnector task 2, from us-east",)),
         ("connect-cluster-A-mm2", ("MirrorMaker 2 leader, from A",)),
-        (f"word-count-{UUID}-1", ("Streams application word-count",)),
-        ("word-count-0_12", ("Streams application word-count",)),
+        (f"word-count-{UUID}-1", ("Streams application word-count, thread 1",)),
+        ("word-count-0_12", ("Streams application word-count, task 0_12 (partition 12)",)),
         ("Sink: out-cbc357ccb763df2852fee8c4fc7d55f2-3", ("Flink producer Sink: out",)),
         ("orders-sink-0-17", ("Connect task 17 of orders-sink-0", "Flink sink orders-sink")),
         ("connect-cluster-x-3", ("Connect leader of x-3", "Connect task 3 of connect-cluster-x")),

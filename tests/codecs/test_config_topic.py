@@ -2,6 +2,7 @@
 
 import base64
 import struct
+import uuid
 from contextlib import suppress
 
 import pytest
@@ -9,7 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eosctl.codecs.config_topic import decode_config_record, split_key
-from eosctl.codecs.groups import decode_leader_url, decode_member_url, decode_tasks
+from eosctl.codecs.groups import (
+    decode_assigned_partitions,
+    decode_leader_url,
+    decode_member_url,
+    decode_streams_process,
+    decode_tasks,
+)
 from eosctl.codecs.secrets import HIDDEN
 from eosctl.errors import Undecodable
 from eosctl.model.config_topic import (
@@ -27,7 +34,7 @@ from eosctl.model.config_topic import (
     TaskConfigRecord,
     TaskCountRecord,
 )
-from eosctl.model.names import ConnectorTaskId
+from eosctl.model.names import ConnectorTaskId, TopicPartition
 from eosctl.model.records import Record, RecordState
 
 ORIGIN = Origin(7, 1_790_000_000_000, RecordState.ABORTED, True, 2000, 3)
@@ -248,3 +255,22 @@ def test_tasks_that_are_cut_are_undecodable(cut: int) -> None:
 def test_any_bytes_give_tasks_or_undecodable(sent: bytes, given_back: bytes) -> None:
     with suppress(Undecodable):
         assert all(each.task >= 0 for each in decode_tasks(sent, given_back))
+
+
+PROCESS = "7b9f0a44-0b7f-4c1e-8a52-0a1b2c3d4e5f"
+
+
+@pytest.mark.parametrize(("version", "head"), [(2, struct.pack(">i", 2)), (11, struct.pack(">ii", 11, 11))])
+def test_the_subscription_of_a_streams_thread_has_its_process(version: int, head: bytes) -> None:
+    sent = head + uuid.UUID(PROCESS).bytes + b"more"
+    topics = struct.pack(">i", 2) + text("a") + text("b")
+    assert decode_streams_process(struct.pack(">h", 3) + topics + struct.pack(">i", len(sent)) + sent) == PROCESS
+    assert decode_streams_process(struct.pack(">h", 3) + topics + struct.pack(">i", -1)) is None
+
+
+def test_an_assignment_has_the_partitions_of_each_topic() -> None:
+    given = struct.pack(">hi", 3, 1) + text("orders") + struct.pack(">iii", 2, 4, 1) + struct.pack(">i", -1)
+    assert decode_assigned_partitions(given) == (TopicPartition("orders", 1), TopicPartition("orders", 4))
+    assert decode_assigned_partitions(b"") == ()
+    with pytest.raises(Undecodable):
+        decode_assigned_partitions(given[:12])

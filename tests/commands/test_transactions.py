@@ -126,7 +126,8 @@ def test_a_snapshot_is_listed_with_owners_those_under_way_longest_first(saved: P
         {"kind": "connect-task", "group_id": "connect-cluster", "connector": "orders", "task": 0}
     ]
     assert rows[2]["owner"] == "leader of Connect cluster connect-cluster"
-    assert (rows[1]["owner"], rows[1]["owners"]) == ("unknown, shape of Streams application word-count", [])
+    task = "unknown, shape of Streams application word-count, task 0_1 (partition 1)"
+    assert (rows[1]["owner"], rows[1]["owners"]) == (task, [])
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,9 @@ import org.apache.kafka.streams.StreamsBuilder;
 import org.apache.kafka.streams.StreamsConfig;
 
 /**
- * A Streams application with exactly_once_v2 that copies records from one topic to another, until it is killed.
- * Arguments: bootstrap servers, application.id, topic to read, topic to write, directory of its state.
+ * A Streams application with exactly_once_v2 and two threads, until it is killed. It copies records from one topic to
+ * another, or counts words in a persistent store. Arguments: bootstrap servers, application.id, topic to read, topic to
+ * write, directory of its state, then "counts" or nothing, then its client.id or nothing.
  */
 public class WordCount {
     public static void main(String[] args) throws Exception {
@@ -17,13 +18,21 @@ public class WordCount {
         settings.put(StreamsConfig.STATE_DIR_CONFIG, args[4]);
         settings.put(StreamsConfig.DEFAULT_KEY_SERDE_CLASS_CONFIG, Serdes.StringSerde.class);
         settings.put(StreamsConfig.DEFAULT_VALUE_SERDE_CLASS_CONFIG, Serdes.StringSerde.class);
-        settings.put(StreamsConfig.NUM_STREAM_THREADS_CONFIG, 1);
+        settings.put(StreamsConfig.NUM_STREAM_THREADS_CONFIG, 2);
         settings.put(StreamsConfig.COMMIT_INTERVAL_MS_CONFIG, 9000);
         settings.put(StreamsConfig.consumerPrefix("auto.offset.reset"), "earliest");
         settings.put(StreamsConfig.consumerPrefix("session.timeout.ms"), 6000);
         settings.put(StreamsConfig.producerPrefix("transaction.timeout.ms"), 10000);
+        settings.put("statestore.cache.max.bytes", "0");
+        if (args.length > 6) {
+            settings.put(StreamsConfig.CLIENT_ID_CONFIG, args[6]);
+        }
         StreamsBuilder builder = new StreamsBuilder();
-        builder.<String, String>stream(args[2]).to(args[3]);
+        if (args.length > 5 && args[5].equals("counts")) {
+            builder.<String, String>stream(args[2]).groupByKey().count().toStream().mapValues(String::valueOf).to(args[3]);
+        } else {
+            builder.<String, String>stream(args[2]).to(args[3]);
+        }
         KafkaStreams streams = new KafkaStreams(builder.build(), settings);
         streams.start();
         Thread.sleep(Long.MAX_VALUE);

@@ -2,13 +2,13 @@
 
 import json
 import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Collection, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
-from confluent_kafka import Producer
+from confluent_kafka import Consumer, Producer, TopicPartition
 
 from eosctl.sandbox.jars import resolve_plugin
 from eosctl.sandbox.java import compile_java
@@ -24,14 +24,16 @@ STREAMS = "org.apache.kafka:kafka-streams:{}"
 
 
 @contextmanager
-def application(sandbox: Sandbox, name: str, source: str, sink: str, state: Path) -> Iterator[subprocess.Popen[bytes]]:
+def application(
+    sandbox: Sandbox, name: str, source: str, sink: str, state: Path, *more: str
+) -> Iterator[subprocess.Popen[bytes]]:
     """The application; it is killed at the end."""
     jars = jars_of(sandbox)
     streams = resolve_plugin(STREAMS.format(sandbox.kafka_version), lambda _: None)
     classpath = f"{jars.classpath}:{streams}/*"
     classes = compile_java(jars.compiler, Path(__file__).with_name("WordCount.java"), classpath)
     command = java_with(jars, classes, Path(f"{streams}/*"))
-    arguments = [sandbox.bootstrap_servers, name, source, sink, str(state)]
+    arguments = [sandbox.bootstrap_servers, name, source, sink, str(state), *more]
     with subprocess.Popen([*command, "WordCount", *arguments], stderr=subprocess.DEVNULL) as started:
         try:
             yield started
@@ -39,52 +41,120 @@ def application(sandbox: Sandbox, name: str, source: str, sink: str, state: Path
             started.kill()
 
 
-def test_each_start_of_a_killed_application_has_an_id_of_its_own(
-    broker: Sandbox, fresh_name: FreshName, eosctl: Eosctl, tmp_path: Path
-) -> None:
-    servers, name = broker.bootstrap_servers, fresh_name("streams")
-    source, sink = fresh_name("words"), fresh_name("counts")
-    create_topic(servers, source)
-    create_topic(servers, sink)
-    feeder = Producer({"bootstrap.servers": servers})
+class Site:
+    """Two partitions that an application reads, one for each of its threads, and what eosctl says of it."""
 
-    def asked(command: str, *more: str) -> dict[str, Any]:
-        ran = eosctl("transactions", command, *more, "-b", servers, "-o", "json")
+    def __init__(self, sandbox: Sandbox, fresh_name: FreshName, eosctl: Eosctl, state: Path) -> None:
+        self.servers, self.name = sandbox.bootstrap_servers, fresh_name("streams")
+        self.source, self.sink = fresh_name("words"), fresh_name("counts")
+        self.sandbox, self.eosctl, self.state = sandbox, eosctl, state
+        create_topic(self.servers, self.source, 2)
+        create_topic(self.servers, self.sink, 2)
+        self.feeder = Producer({"bootstrap.servers": self.servers})
+
+    def run(self, *more: str) -> AbstractContextManager[subprocess.Popen[bytes]]:
+        return application(self.sandbox, self.name, self.source, self.sink, self.state, *more)
+
+    def feed(self) -> None:
+        for partition in range(2):
+            self.feeder.produce(self.source, b"word", b"key", partition=partition)
+        assert self.feeder.flush(30) == 0
+
+    def asked(self, command: str, *more: str) -> dict[str, Any]:
+        ran = self.eosctl("transactions", command, *more, "-b", self.servers, "-o", "json")
         assert ran.exit_code in {0, 1, 3}, ran.stderr
         return dict(json.loads(ran.stdout)["data"])
 
-    def ids() -> set[str]:
-        return {row["transactional_id"] for row in asked("history", "--prefix", f"{name}-")["epochs"]}
+    def epochs(self) -> list[dict[str, Any]]:
+        return list(self.asked("history", "--prefix", f"{self.name}-")["epochs"])
 
-    def open_ones() -> list[dict[str, Any]]:
-        return list(asked("leftovers", "--prefix", f"{name}-")["leftovers"])
+    def open_ones(self) -> dict[str, dict[str, Any]]:
+        found = self.asked("leftovers", "--prefix", f"{self.name}-")["leftovers"]
+        return {row["transactional_id"]: row for row in found}
 
+    def at_work(self, besides: Collection[tuple[str, int]] = ()) -> dict[str, dict[str, Any]]:
+        """The open transactions of both threads, without these producers, once both have one."""
+
+        def seen() -> dict[str, dict[str, Any]]:
+            self.feed()
+            rows = self.open_ones().items()
+            found = {name: row for name, row in rows if (name, row["producer_epoch"]) not in besides}
+            return found if len(found) == 2 else {}
+
+        return eventually(seen, deadline_s=120, every_s=0.2)
+
+
+def owners_of(site: Site, rows: dict[str, dict[str, Any]]) -> dict[str, str]:
+    """What is said of each thread, without the common beginning."""
+    beginning = f"unknown, shape of Streams application {site.name} (consumer group, Stable), "
+    assert all(row["owner"].startswith(beginning) for row in rows.values()), rows
+    return {name: row["owner"].removeprefix(beginning) for name, row in rows.items()}
+
+
+def read_committed(servers: str, places: list[TopicPartition]) -> int:
+    """The number of records that a read_committed consumer gets from these offsets to the end."""
+    reader = Consumer(
+        {
+            "bootstrap.servers": servers,
+            "group.id": "counts",
+            "isolation.level": "read_committed",
+            "enable.partition.eof": True,
+            "enable.auto.commit": False,
+        }
+    )
+    reader.assign(places)
+    count, left = 0, len(places)
+    while left:
+        message = reader.poll(30)
+        assert message is not None
+        left -= message.error() is not None
+        count += message.error() is None
+    reader.close()
+    return count
+
+
+@pytest.mark.parametrize("more", [(), ("counts", "billing")])
+def test_a_killed_application_leaves_what_its_next_start_shows(
+    broker: Sandbox, fresh_name: FreshName, eosctl: Eosctl, tmp_path: Path, more: tuple[str, ...]
+) -> None:
+    """Without a store each start has new IDs, and the old ones wait for their timeout; with one, it fences its own."""
+    site = Site(broker, fresh_name, eosctl, tmp_path)
+    seen: list[dict[str, dict[str, Any]]] = []
     for start in (1, 2):
-        with application(broker, name, source, sink, tmp_path):
+        with site.run(*more):
+            found = site.at_work([(name, row["producer_epoch"]) for each in seen for name, row in each.items()])
+            said = owners_of(site, found)
+            reads = set()
+            for name, words in said.items():
+                thread = name.rpartition("-")[2]
+                assert words.startswith(f"thread {thread} at 127.0.0.1, reads {site.source}-")
+                reads.add(words.rpartition("-")[2])
+            assert reads == {"0", "1"}, start
+            held = site.asked("lso", site.sink)["partitions"]
+            assert {each["owner"] for row in held for each in row["holders"]} <= {
+                row["owner"] for row in found.values()
+            }
+            seen.append(found)
+    first, second = seen
+    assert (first.keys() == second.keys()) is bool(more)
+    eventually(lambda: not site.open_ones(), deadline_s=60)
+    ended = {}
+    for row in site.epochs():
+        ended.setdefault(row["transactional_id"], []).append(row["ended_by"])
+    assert ended == {name: ["fenced", "timed-out"] if more else ["timed-out"] for name in first | second}
+    rows = site.asked("history", "--prefix", f"{site.name}-")["epochs"]
+    assert all("not in the group" in row["owner"] or "(consumer group, Empty)" in row["owner"] for row in rows)
 
-            def at_work() -> bool:
-                feeder.produce(source, b"word")
-                assert feeder.flush(30) == 0
-                return len(ids()) == start and bool(open_ones())  # noqa: B023  # asked within the loop
 
-            eventually(at_work, deadline_s=120, every_s=0.1)
-    epochs = asked("history", "--prefix", f"{name}-")["epochs"]
-    assert len({row["transactional_id"] for row in epochs}) == 2
-    shape = f"unknown, shape of Streams application {name}"
-    assert all(row["owner"].startswith(shape) for row in epochs)
-    assert all(row["timeout_ms"] == 10_000 for row in epochs)
-    eventually(lambda: not open_ones(), deadline_s=60)
-    ended = asked("history", "--prefix", f"{name}-")["epochs"]
-    assert [row["ended_by"] for row in ended] == ["timed-out", "timed-out"]
-    with application(broker, name, source, sink, tmp_path):
-        found = eventually(
-            lambda: [row for row in asked("history", "--prefix", f"{name}-")["epochs"] if row["committed"]],
-            deadline_s=120,
-        )
-        (group,) = {row["owner"] for row in found}
-        assert group == f"{shape} (consumer group, Stable)"
-    feeder.produce(source, b"more")
-    assert feeder.flush(30) == 0
-    (row,) = asked("lso", "--group", name)["partitions"]
-    assert sum(row["lag_records"].values()) == row["lag"]
-    assert row["lag_records"]["readable"] == row["lag"] > 0, "it reads a topic without transactions"
+def test_the_lag_of_an_application_is_what_a_consumer_reads(
+    broker: Sandbox, fresh_name: FreshName, eosctl: Eosctl, tmp_path: Path
+) -> None:
+    site = Site(broker, fresh_name, eosctl, tmp_path)
+    with site.run():
+        site.at_work()
+        eventually(lambda: any(row["committed"] for row in site.epochs()), deadline_s=120)
+    site.feed()
+    rows = site.asked("lso", "--group", site.name)["partitions"]
+    assert [row["lag_records"]["readable"] for row in rows] == [row["lag"] for row in rows], "no transactions in it"
+    places = [TopicPartition(site.source, row["partition"], row["committed_offset"]) for row in rows]
+    assert sum(row["lag"] for row in rows) == read_committed(site.servers, places) > 0

@@ -233,8 +233,8 @@ def test_an_ambiguous_id_is_fenced_with_a_warning() -> None:
 @pytest.mark.parametrize(
     ("transactional_id", "owner"),
     [
-        ("clicks-3f2a1b4c-0d5e-4f60-8a7b-9c8d7e6f5a4b-2", "unknown, shape of Streams application clicks"),
-        ("clicks-0_1", "unknown, shape of Streams application clicks"),
+        ("clicks-3f2a1b4c-0d5e-4f60-8a7b-9c8d7e6f5a4b-2", "unknown, shape of Streams application clicks, thread 2"),
+        ("clicks-0_1", "unknown, shape of Streams application clicks, task 0_1 (partition 1)"),
         ("g-orders-0", "task 0 of connector orders in Connect cluster g"),
         ("clicks", "unknown"),
     ],
