@@ -3,7 +3,8 @@
 1. Events of one lane (a task's state, the transactions of an ID) that are alike and follow each other are one run. A
    pause of more than LONGEST_PAUSE_MS, and of more than PAUSES times the mean interval, ends it.
 2. Where there are more than MOST_EVENTS all the same, events of one kind, connector, task and actor in one stretch of
-   time become one. The stretch doubles until half as many are left, so memory does not grow with the topics.
+   time become one. The stretch doubles until half as many are left, so memory grows with the actors, not with the
+   topics.
 3. Within a partition the order of offsets is the truth, between partitions the order of times. Where times of a
    partition go back, as few events as possible are taken for misdated (the longest rising subsequence is kept); they
    stand behind the event that their offset follows.
@@ -66,9 +67,16 @@ class Events:
             return
         self._kept.append(event)
         if len(self._kept) > self._most:
-            while len(self._kept) > self._most // 2:
-                self.coarse_ms = max(FIRST_STRETCH_MS, self.coarse_ms * 2)
-                self._kept = _coarse(self._kept, self.coarse_ms)
+            self._merge()
+
+    def _merge(self) -> None:
+        """Until half as many are left; of more actors than that one event each is kept, and as many again."""
+        last = max(each.at for each in self._kept)
+        while len(self._kept) > self._most // 2:
+            self.coarse_ms = max(FIRST_STRETCH_MS, self.coarse_ms * 2)
+            self._kept = _coarse(self._kept, self.coarse_ms)
+            if self.coarse_ms > last:
+                self._most = max(self._most, 2 * len(self._kept))
 
     def _is_in_period(self, event: Event) -> bool:
         too_early = self._since is not None and event.until < self._since

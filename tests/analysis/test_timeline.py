@@ -1,10 +1,19 @@
 """Events out of records, folded and in order, on histories made by hand."""
 
 from collections.abc import Iterable
+from typing import Any
 
 import pytest
 
-from eosctl.analysis.timeline import Events, Leadership, in_order, with_actors, within_bounds
+from eosctl.analysis.timeline import (
+    CLOCKS_MS,
+    LONGEST_PAUSE_MS,
+    Events,
+    Leadership,
+    in_order,
+    with_actors,
+    within_bounds,
+)
 from eosctl.analysis.topic_events import (
     GroupEvents,
     GroupRecord,
@@ -548,3 +557,136 @@ def test_a_producer_gets_its_holder_as_transactional_id_unless_the_record_names_
     [found] = with_actors([written], {7: "g-orders-0"}, LEADERSHIP)
     assert found.actor.transactional_id == expected
     assert found.actor.producer == actor.producer
+
+
+# Folding and order, at their limits
+
+
+def dated(at: int, offset: int = 0, place: TopicPartition | None = PLACE, **fields: Any) -> Event:
+    return Event(at, EventSource.STATUS, EventKind.TASK_STATE, str(at), place=place, offset=offset, **fields)
+
+
+@pytest.mark.parametrize(("pause", "runs"), [(0, 1), (LONGEST_PAUSE_MS, 1), (LONGEST_PAUSE_MS + 1, 2), (-1, 2)])
+def test_an_event_follows_another_one_within_the_longest_pause_and_not_before_it(pause, runs):
+    events = Events()
+    for at in (1_000, 1_000 + pause):
+        events.add(dated(at), "lane", "x")
+    assert len(events.collected()) == runs
+
+
+@pytest.mark.parametrize(("pause", "runs"), [(10 * 500_000, 1), (10 * 500_000 + 1, 2)])
+def test_the_longest_pause_of_a_run_is_ten_times_its_mean_interval(pause, runs):
+    events = Events()
+    for at in (0, 500_000, 1_000_000, 1_000_000 + pause):
+        events.add(dated(at), "lane", "x")
+    assert len(events.collected()) == runs
+
+
+@pytest.mark.parametrize(
+    ("since", "until", "kept"),
+    [(None, None, [-1, 5, 6, 7]), (6, None, [-1, 6, 7]), (None, 6, [-1, 5, 6]), (6, 6, [-1, 6]), (8, None, [-1])],
+)
+def test_the_period_has_both_of_its_ends_and_events_without_a_time(since, until, kept):
+    events = Events(since, until)
+    for at in (-1, 5, 6, 7):
+        events.add(dated(at))
+    assert sorted(each.at for each in events.collected()) == kept
+
+
+@pytest.mark.parametrize(("count", "kept", "coarse"), [(10, 10, 0), (11, 1, 1_000)])
+def test_events_are_merged_only_where_there_are_more_than_memory_may_hold(count, kept, coarse):
+    events = Events(most=10)
+    for at in range(count):
+        events.add(dated(at))
+    assert (len(events.collected()), events.coarse_ms) == (kept, coarse)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"connector": "c"},
+        {"task": 1},
+        {"actor": Actor(worker="w")},
+        {"actor": Actor(transactional_id="i")},
+    ],
+)
+def test_events_of_others_are_not_merged(other):
+    events = Events(most=4)
+    for each in ({}, {}, other, other, other):
+        events.add(dated(5, **each))
+    assert sorted(each.run.events for each in events.collected() if each.run) == [2, 3]
+
+
+def test_of_more_actors_than_events_may_be_kept_each_has_one():
+    events = Events(most=4)
+    for number in range(30):
+        events.add(dated(number * 1_000, task=number % 10))
+    found = events.collected()
+    assert sorted(each.task or 0 for each in found if each.run) == [*range(10)]
+    assert sum(1 if each.run is None else each.run.events for each in found) == 30
+
+
+PRODUCER = ProducerIdAndEpoch(7, 0)
+OFFSETS, CONFIG, STATUS = EventSource.OFFSETS, EventSource.CONFIG, EventSource.STATUS
+
+
+@pytest.mark.parametrize(
+    ("at", "source", "producer", "order"),
+    [
+        (100_000 - CLOCKS_MS, CONFIG, PRODUCER, None),
+        (100_000 - CLOCKS_MS - 1, CONFIG, PRODUCER, 100_000),
+        (200_000 + CLOCKS_MS, OFFSETS, PRODUCER, None),
+        (200_000 + CLOCKS_MS + 1, OFFSETS, PRODUCER, 200_000),
+        (0, OFFSETS, PRODUCER, 100_000),
+        (-1, OFFSETS, PRODUCER, None),
+        (5, STATUS, PRODUCER, None),
+        (5, CONFIG, None, None),
+        (5, CONFIG, ProducerIdAndEpoch(7, 1), None),
+    ],
+)
+def test_a_record_stands_where_the_times_of_its_producer_allow_it(at, source, producer, order):
+    written = Event(at, source, EventKind.CONFIG_CHANGED, "", actor=Actor(producer=producer))
+    assert [each.order for each in within_bounds([written], {PRODUCER: (100_000, 200_000)})] == [order]
+
+
+@pytest.mark.parametrize(
+    ("times", "worker"),
+    [
+        ((), None),
+        ((7_999,), "w0"),
+        ((8_000,), "w0"),
+        ((8_001,), None),
+        ((0, 12_000), None),
+        ((0, 12_001), "w0"),
+        ((0, 7_999), "w1"),
+    ],
+)
+def test_a_leader_is_named_that_led_from_two_seconds_before_to_two_after(times, worker):
+    assert Leadership(times, ("w0", "w1")[: len(times)]).at(10_000) == worker
+
+
+@pytest.mark.parametrize(
+    ("times", "misdated"),
+    [
+        ([], []),
+        ([5], []),
+        ([5, 5, 5], []),
+        ([-1], [0]),
+        ([9, -1, 10], [1]),
+        ([9, 1, 10], [0]),
+        ([1, 9, 2, 3], [1]),
+        ([3, 2, 1], [0, 1]),
+    ],
+)
+def test_as_few_events_as_possible_are_misdated(times, misdated):
+    found = in_order(dated(at, number) for number, at in enumerate(times))
+    assert sorted(each.offset or 0 for each in found if each.order is not None) == misdated
+
+
+def test_events_at_one_time_stand_by_source_and_place_and_those_of_no_place_are_not_moved():
+    nowhere = [Event(at, EventSource.PLAN, EventKind.PLAN_MADE, str(at)) for at in (9, 1)]
+    found = in_order([*nowhere, dated(1, 4, TopicPartition("u", 0)), dated(1, 7), dated(1, 7)])
+    assert [(each.source.value, each.place and each.place.topic, each.at) for each in found] == [
+        ("status", "t", 1), ("status", "t", 1), ("status", "u", 1), ("plan", None, 1), ("plan", None, 9)
+    ]  # fmt: skip
+    assert not any(each.order for each in found)
