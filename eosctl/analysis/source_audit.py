@@ -290,6 +290,8 @@ def read_record(
     if read is not None and read.get("op") == "t" and "source" in read:
         raise Unusable("a TRUNCATE, whose deleted keys are not in the topic")
     row, position, name = (None, None, None) if read is None else _row_of(read)
+    if row is not None and not isinstance(row, dict):
+        raise Unusable("its row is no JSON object")
     if name is not None and name not in (table.name, *table.parts):
         raise Unusable(f"they are of another table, {name}")
     before = read.get("before") if isinstance(read, dict) and isinstance(read.get("before"), dict) else None
