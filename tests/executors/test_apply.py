@@ -1,11 +1,12 @@
 """A plan that is applied while the cluster changes: what is read again, when, and which error the run ends with."""
 
-from collections.abc import Callable, Iterator
+import os
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
-from eosctl.errors import EosctlError, Interrupted, PartlyApplied, Refused, Unreachable
+from eosctl.errors import ConfigError, EosctlError, Interrupted, PartlyApplied, Refused, Unreachable
 from eosctl.executors.apply import ApplyRun, Journal, Recheck, check_plan
 from eosctl.model.names import Side
 from eosctl.model.plan import (
@@ -23,9 +24,11 @@ from eosctl.model.preconditions import (
     ClusterIs,
     ConnectorFacts,
     ConnectorStopped,
+    NoOpenTransaction,
     OffsetsNow,
     OffsetsUnchanged,
     PlanFacts,
+    Precondition,
 )
 from tests.fake_cluster import InTurn
 
@@ -172,3 +175,47 @@ def test_two_runs_of_one_plan_at_once_are_refused_and_the_next_one_may(tmp_path:
         pass
     with Journal(path, DIGEST) as free:
         assert free.done == frozenset()
+
+
+def test_offsets_that_are_planned_again_may_change_until_their_connectors_are_stopped() -> None:
+    """Everything else must hold now: the connector's state, and the cluster."""
+    plan = plan_of(PlannedStep(WRITE, (ClusterIs(S, "k"), UNCHANGED, NoOpenTransaction(S, "offsets", "orders"))))
+    asked: list[Sequence[Precondition]] = []
+
+    def read(needed: Sequence[Precondition]) -> PlanFacts:
+        asked.append(needed)
+        return PlanFacts(cluster_ids={S: "k"}, offsets={(S, "offsets", "orders"): OffsetsNow("x", "x", ("7/1",))})
+
+    assert check_plan(plan, (), read, replanned=True)[1] is None
+    assert asked == [(ClusterIs(S, "k"),)]
+    assert isinstance(check_plan(plan, (), read)[1], Refused)
+
+
+def test_a_plan_of_one_step_that_is_interrupted_counts_no_steps(journal: Journal) -> None:
+    def interrupted(step: Step, _: Recheck) -> str:
+        raise KeyboardInterrupt
+
+    one = plan_of(PlannedStep(StopConnector(S, "orders")))
+    _, error = applied(one, journal, Cluster(PlanFacts()), interrupted)
+    assert isinstance(error, Interrupted)
+    assert error.message.startswith("interrupted in step 1")
+    assert "steps are done" not in error.message
+
+
+def link(path: Path) -> None:
+    path.symlink_to(path.with_name("elsewhere"))
+
+
+@pytest.mark.parametrize("make", [link, Path.mkdir, os.mkfifo], ids=["link", "directory", "pipe"])
+def test_a_journal_that_is_no_regular_file_is_not_followed_or_written(tmp_path: Path, make) -> None:
+    """In a directory that others may write to, a link would lead the journal to a file of the user's."""
+    path = tmp_path / "orders.plan.journal"
+    make(path)
+    with pytest.raises(Refused, match="is no regular file, so it is not the plan's journal"), Journal(path, DIGEST):
+        pass
+
+
+def test_a_journal_in_a_directory_that_is_not_there_cannot_be_written(tmp_path: Path) -> None:
+    path = tmp_path / "no" / "orders.plan.journal"
+    with pytest.raises(ConfigError, match=r"cannot write .*: No such file or directory$"), Journal(path, DIGEST):
+        pass

@@ -10,12 +10,13 @@ import pytest
 
 from eosctl.analysis.errors import is_overtaken
 from eosctl.clients.access import ClusterAccess
+from eosctl.clients.deadline import Deadline
 from eosctl.clients.rest import NotFound, RestResponse
 from eosctl.clients.wire import Wire
 from eosctl.codecs.connector_files import config_digest, decode_connector
 from eosctl.codecs.offsets_topic import offsets_now
 from eosctl.codecs.plan import plan_digest
-from eosctl.errors import ConfigError, Refused, TimedOut, Unsupported
+from eosctl.errors import ConfigError, Refused, TimedOut, Unsupported, WaitTimedOut
 from eosctl.executors import connectors
 from eosctl.executors.apply import ApplyRun, Journal
 from eosctl.executors.connectors import (
@@ -461,3 +462,25 @@ def test_a_plan_holds_no_setting_of_the_config():
     assert "secret" not in repr(plan())
     reordered = decode_connector("password=secret\nconnector.class=Shop\nname=orders\n", "a file")
     assert config_digest(reordered) == step().digest
+
+
+@pytest.mark.parametrize(
+    ("config", "lacking"),
+    [
+        ({"a": "1", "b": "2", "c": "3"}, None),
+        ({"a": "1", "b": "9"}, "b is 9"),
+        ({"a": "9", "b": "2"}, "a is 9"),
+        ({"a": "1"}, "b is None"),
+        (None, "it does not exist"),
+    ],
+)
+def test_an_operators_connector_is_waited_for_until_it_has_every_setting_of_the_file(config, lacking) -> None:
+    connect = Connect()
+    connect.configs = {} if config is None else {"orders": config}
+    step = AwaitOperator(S, "orders", "orders.yaml", "STOPPED", settings={"a": "1", "b": "2"})
+    if lacking is None:
+        connectors._await_settings(cast("Any", connect), step, Deadline(0))
+        return
+    message = rf"^waited for connector orders to have the config in orders\.yaml; {lacking}$"
+    with pytest.raises(WaitTimedOut, match=message):
+        connectors._await_settings(cast("Any", connect), step, Deadline(0))

@@ -1,8 +1,12 @@
 """Files that are written whole: exports, caches."""
 
 import json
+import os
 import stat
+import zipfile
 from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
 from types import SimpleNamespace as Answer
 from typing import Any
 
@@ -11,12 +15,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
 
+import eosctl
 from eosctl.atomic_write import atomic_file, write_atomic_file
 from eosctl.clients.access import ClusterAccess
 from eosctl.errors import ConfigError, TimedOut
+from eosctl.executors import audit_export
 from eosctl.executors.acls import perform_create_acls, perform_delete_acls
-from eosctl.executors.audit_export import TABLES, export_audit
-from eosctl.executors.files import decode_cached_names, encode_cached_names
+from eosctl.executors.audit_export import TABLES, export_audit, write_spark_bundle
+from eosctl.executors.files import (
+    decode_cached_names,
+    encode_cached_names,
+    evict_old_names,
+    record_trust,
+    remove_trust,
+    set_current,
+)
 from eosctl.model.acls import AclBinding, Operation, topic
 from eosctl.model.audit import AuditReport, Gap, Growth, RangeEvidence
 from eosctl.model.names import FORGOTTEN_MS, FRESH_MS, NOTHING, PATIENCE_MS, CachedNames, Side
@@ -282,3 +295,70 @@ def test_who_may_not_describe_acls_does_not_wait(perform, step, before, after, d
     brokers = Brokers(HIDES)
     assert perform(step, lambda: None, access=access(brokers)) == detail
     assert brokers.asked == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (None, "current: 'it''s'\n"),
+        ("", "current: 'it''s'\n"),
+        ("a: 1\n", "current: 'it''s'\na: 1\n"),
+        ("a: 1\ncurrent: b\nc: 2\n", "a: 1\ncurrent: 'it''s'\nc: 2\n"),
+        ("a: 1\ncurrent: b", "a: 1\ncurrent: 'it''s'\n"),
+        ("  current: b\n", "current: 'it''s'\n  current: b\n"),
+    ],
+    ids=["no file", "empty", "first", "replaced", "without a line end", "of a profile"],
+)
+def test_the_profile_in_use_is_one_line_and_all_others_stay(tmp_path, before, after):
+    path = tmp_path / "profiles.yaml"
+    if before is not None:
+        path.write_text(before)
+    set_current(path, "it's")
+    assert path.read_text() == after
+
+
+def test_what_is_trusted_is_recorded_in_lines_of_sha256sum_and_removed_again(tmp_path):
+    record = tmp_path / "trust" / "record"
+    record_trust(record, {"/a b": "1", "/c": "2"})
+    assert record.read_text() == "1  /a b\n2  /c\n"
+    with pytest.raises(ConfigError, match="a path with a line end in it cannot be trusted"):
+        record_trust(record, {"/a b": "1", "/c\n3  /d": "2"})
+    assert record.read_text() == "1  /a b\n2  /c\n"
+    remove_trust(record)
+    remove_trust(record)
+    assert not record.exists()
+    record.mkdir()
+    with pytest.raises(ConfigError, match=r"cannot remove .*record: Is a directory$"):
+        remove_trust(record)
+
+
+def test_names_are_removed_only_once_they_are_older_than_a_day(tmp_path):
+    for name, written in (("old.json", 999), ("at.json", 1_000), ("old.txt", 0)):
+        (tmp_path / name).touch()
+        os.utime(tmp_path / name, (written, written))
+    evict_old_names(tmp_path, 1_000_000 + FORGOTTEN_MS)
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["at.json", "old.txt"]
+
+
+def test_the_bundle_for_spark_has_the_whole_package_without_what_python_made_of_it(tmp_path):
+    """Dependencies of extras, which an executor does not run, are left out of its requirements."""
+    written = write_spark_bundle(tmp_path)
+    assert {"eosctl.zip", "requirements.txt"} < {each.name for each in written}
+    assert [each for each in written if not each.is_file()] == []
+    with zipfile.ZipFile(tmp_path / "eosctl.zip") as zipped:
+        names = set(zipped.namelist())
+    package = Path(eosctl.__file__).parent
+    assert {f"eosctl/{each.relative_to(package)}" for each in package.rglob("*.py")} <= names
+    assert not [each for each in names if each.endswith(".pyc") or "__pycache__" in each]
+    required = dict(each.split("==") for each in (tmp_path / "requirements.txt").read_text().splitlines())
+    assert required.items() >= {each: metadata.version(each) for each in ("pyarrow", "pandas", "msgspec")}.items()
+    assert "pyspark" not in required
+    assert not [each for each in required if set(each) & set("<>=;[ ")]
+
+
+@pytest.mark.parametrize(
+    ("requirement", "name"),
+    [("a", "a"), ("a-b_c.d2", "a-b_c.d2"), ("a>=1", "a"), ("a[b]>=1; python_version < '4'", "a"), ("a ; b", "a")],
+)
+def test_a_requirement_is_known_by_its_name(requirement, name):
+    assert audit_export._name(requirement) == name

@@ -211,3 +211,17 @@ def test_a_topic_that_does_not_hold_what_was_written_is_refused_and_so_is_one_of
         verified(Topic(now), timeout_s=0.05)
     assert refused.value.hint is not None
     assert refused.value.hint.startswith("do not start the connector; `eosctl offsets show --connector orders`")
+
+
+def test_markers_that_are_not_written_in_time_are_not_waited_for_any_longer(monkeypatch) -> None:
+    """The transaction is committed: what reads the topic next waits for its markers itself."""
+    monkeypatch.setattr(offsets, "POLL_S", 0.0)
+    asked: list[str] = []
+
+    def never(name: str) -> bool:
+        asked.append(name)
+        assert len(asked) < 10_000
+        return False
+
+    offsets._await_markers(STEP, never, 0.0)
+    assert asked == ["g-orders-0"]

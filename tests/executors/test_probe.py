@@ -579,3 +579,89 @@ def test_time_that_is_over_ends_the_look_with_what_was_seen_last(monkeypatch) ->
     unended = replace(LOOK, marker=None)
     monkeypatch.setattr(Scratch, "look", lambda *_: unended)
     assert there.settled(0, PRODUCER) == unended
+
+
+def fetched(code: int = 0, aborted: Any = None) -> Answer:
+    return Answer(responses=[Answer(partitions=[Answer(error_code=code, records=b"", aborted_transactions=aborted)])])
+
+
+def bound(code: int = 0, offset: int = 9) -> Answer:
+    return Answer(topics=[Answer(partitions=[Answer(error_code=code, offset=offset)])])
+
+
+@pytest.fixture
+def looked(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """What is decoded for a look: the aborted transactions of each."""
+    given: list[Any] = []
+
+    def shown(_: object, aborted: Any, *__: object) -> Shown:
+        given.append(list(aborted))
+        return Shown.RETURNED
+
+    monkeypatch.setattr(probe, "decode_shown", shown)
+    monkeypatch.setattr(probe, "decode_ending", lambda *_: "commit")
+    return given
+
+
+@pytest.mark.parametrize("aborted", [None, [Answer(producer_id=7, first_offset=3)]])
+def test_a_look_has_both_ends_of_the_partition_and_the_aborted_transactions_of_committed_reads(looked, aborted) -> None:
+    there, _ = scratch(
+        Metadata=[leader()], ListOffsets=[bound(0, 4), bound(0, 6)], Fetch=[fetched(), fetched(0, aborted)]
+    )
+    assert there.look(3, PRODUCER) == Look(3, 4, 6, Shown.RETURNED, "commit")
+    assert looked == [[(7, 3)] if aborted else []]
+
+
+@pytest.mark.parametrize(
+    ("bounds", "fetches", "refused"),
+    [
+        ([42, 0], [0, 0], "ListOffsets"),
+        ([0, 42], [0, 0], "ListOffsets"),
+        ([0, 0], [42, 0], "Fetch"),
+        ([0, 0], [0, 42], "Fetch"),
+    ],
+)
+def test_a_look_of_which_a_part_is_refused_is_that_refusal(looked, bounds, fetches, refused) -> None:
+    there, _ = scratch(Metadata=[leader()], ListOffsets=map(bound, bounds), Fetch=map(fetched, fetches))
+    assert there.look(3, PRODUCER) == Refusal(refused, 42, "INVALID_REQUEST")
+    assert looked == []
+
+
+def initialised(code: int = 0) -> Answer:
+    return Answer(error_code=code, producer_id=7, producer_epoch=3)
+
+
+def added(code: int = 0) -> Answer:
+    partition = Answer(partition_error_code=code)
+    return Answer(results_by_topic_v3_and_below=[Answer(results_by_partition=[partition])])
+
+
+def marked(code: int = 0) -> Answer:
+    return Answer(markers=[Answer(topics=[Answer(partitions=[Answer(error_code=code)])])])
+
+
+@pytest.mark.parametrize("code", [0, 42])
+def test_an_answer_is_what_was_done_or_the_refusal_with_its_code(code: int) -> None:
+    active_now = Answer(topics=[Answer(partitions=[Answer(error_code=code, active_producers=[])])])
+    there, _ = scratch(
+        FindCoordinator=[coordinator()],
+        Metadata=[leader()],
+        InitProducerId=[initialised(code)],
+        AddPartitionsToTxn=[added(code)],
+        WriteTxnMarkers=[marked(code)],
+        DescribeProducers=[active_now],
+    )
+    first, *others = (
+        there.initialise(60_000),
+        there.add_partition(PRODUCER),
+        there.write_marker(PRODUCER, 0),
+        there.producers(),
+    )
+    if code:
+        names = ["InitProducerId", "AddPartitionsToTxn", "WriteTxnMarkers", "DescribeProducers"]
+        assert [first, *others] == [Refusal(each, 42, "INVALID_REQUEST") for each in names]
+    else:
+        assert isinstance(first, Initialised)
+        assert first.producer == ProducerIdAndEpoch(7, 3)
+        assert 0 <= first.elapsed_ms < 60_000
+        assert others == [None, None, ()]

@@ -24,7 +24,7 @@ from eosctl.model.offsets import KnownPhase
 from eosctl.model.skipped import Skipped
 from eosctl.model.transactions import TransactionDescription, TransactionState
 from eosctl.model.workers import LiveOwners
-from eosctl.planning.fencing import plan_fencing, select_candidates
+from eosctl.planning.fencing import find_unproved, plan_fencing, prove, select_candidates
 from eosctl.planning.producing_elsewhere import find_clusters
 from eosctl.render.answers.fencing import view_fencing_plan
 
@@ -414,3 +414,60 @@ def test_a_config_that_is_carried_to_another_connect_cluster_has_to_be_changed()
     [(id_, severity, words)] = found(HERE, ON, target=THERE)
     assert (id_, severity) == ("produces-elsewhere", "warning")
     assert "change producer.override.bootstrap.servers in its new config" in words
+
+
+BEFORE_7_1, AFTER_7_2 = ProducerIdAndEpoch(7, 1), ProducerIdAndEpoch(7, 2)
+LATER_7_3, OTHER_8_0 = ProducerIdAndEpoch(7, 3), ProducerIdAndEpoch(8, 0)
+
+
+def seen(producer: ProducerIdAndEpoch, state: TransactionState = TransactionState.EMPTY) -> TransactionDescription:
+    return TransactionDescription("g-orders-0", state, producer, 60_000, None, (), 1)
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "open_now", "moved"),
+    [
+        (seen(BEFORE_7_1), seen(AFTER_7_2), False, True),
+        (seen(BEFORE_7_1), seen(AFTER_7_2, TransactionState.ONGOING), True, True),
+        (seen(BEFORE_7_1), seen(LATER_7_3, TransactionState.ONGOING), False, True),
+        (seen(BEFORE_7_1), seen(OTHER_8_0, TransactionState.ONGOING), False, True),
+        (seen(AFTER_7_2), seen(AFTER_7_2), False, False),
+        (seen(BEFORE_7_1), None, False, True),
+        (seen(AFTER_7_2), None, False, False),
+        (None, seen(AFTER_7_2), False, True),
+        (None, None, False, True),
+    ],
+    ids=[
+        "fenced",
+        "still open",
+        "a later producer's transaction",
+        "another producer ID's transaction",
+        "not moved",
+        "not described afterwards, the answer moved",
+        "not described afterwards, the answer did not move",
+        "created",
+        "created and not described",
+    ],
+)
+def test_a_proof_compares_the_coordinators_producer_with_the_one_before_and_the_one_that_fenced_it(
+    before: TransactionDescription | None, now: TransactionDescription | None, open_now: bool, moved: bool
+):
+    """A transaction of a producer that was initialised after the fencing is not the fenced producer's."""
+    fenced = replace(FENCED, step=FenceStep(Candidate("g-orders-0", named=True), before), after=AFTER_7_2)
+    known = {} if now is None else {"g-orders-0": now}
+    [proof] = prove(FencingOutcome((fenced, failed("TIMED_OUT"), SKIPPED_ID), 1.0), known, {"g-orders-0": "X"})
+    assert proof == Proof("g-orders-0", open_now, moved, "X")
+
+
+@pytest.mark.parametrize(
+    ("proof", "doubt"),
+    [
+        (Proof("x", open=True, moved=False, refusal=""), "producer ID and epoch are the same as before fencing"),
+        (Proof("x", open=True, moved=True, refusal=""), "a transaction of the fenced producer is still in progress"),
+        (Proof("x", open=False, moved=True, refusal=""), "the coordinator did not refuse the old producer"),
+    ],
+)
+def test_a_proof_that_does_not_hold_is_reported_with_its_first_doubt_and_one_that_holds_is_not(proof: Proof, doubt):
+    holding = Proof("y", open=False, moved=True, refusal="PRODUCER_FENCED")
+    [found] = find_unproved((holding, proof))
+    assert (found.subject, found.message) == ("x", doubt)
