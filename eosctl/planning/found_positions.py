@@ -90,8 +90,8 @@ def with_found(plan: Plan, found: Found, as_of: int) -> Plan:
 def _merged(move: Move, planned: PlannedStep, found: Found) -> Merged:
     source, target = (found[place] for place in places_read(Plan("", 0, (planned,))))
     merged = merge_offsets(move, source, target, _partitions(planned), MergeRule.FAIL)
-    against = [each.message for each in merged.findings if each.severity is Severity.ERROR]
-    if against:
+    if merged.findings:  # with this rule each of them is an error
+        against = (each.message for each in merged.findings)
         raise Refused("; ".join(against), hint="make the plan again, of the stopped connector, with --merge")
     return merged
 

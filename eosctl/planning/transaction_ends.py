@@ -43,15 +43,15 @@ LOST: Final = "readers skip its records; only their owner can produce them again
 
 def plan_commit(request: CommitRequest, facts: CommitFacts) -> Planned:
     """The plan by the rules above; without a step where something speaks against it."""
-    step = _step(request, facts)
     against = tuple(_objections(request, facts))
-    steps = () if step is None or against else (_planned(step, facts.cluster_id),)
+    step = None if against else _step(request, facts)
+    steps = () if step is None else (_planned(step, facts.cluster_id),)
     return Planned(
         plan=Plan(COMMIT, facts.as_of, steps),
         cluster_id=facts.cluster_id,
         objections=against,
         hint=_hint(request, facts) if against else None,
-        warnings=() if step is None or against else tuple(_warnings(step, facts)),
+        warnings=() if step is None else tuple(_warnings(step, facts)),
     )
 
 
@@ -87,6 +87,9 @@ def _objections(request: CommitRequest, facts: CommitFacts) -> Iterator[str]:
             f"{name} is held by producer {described.producer}, not by {request.producer}. A later producer "
             "initialized the ID, which ended your transaction; the transaction in progress is another"
         )
+        return
+    if described.start_ms is None:
+        yield f"the coordinator of {name} names no start of its transaction: whether it is yours is not known"
         return
     if request.producer.producer_epoch > LAST_EPOCH:
         yield f"no client has epoch {request.producer.producer_epoch}: a coordinator gives none above {LAST_EPOCH}"
@@ -211,11 +214,11 @@ def plan_leftovers(
     for request, facts in listed:
         objections = tuple(_objections(request, facts))
         step = _step(request, facts)
-        if objections and _is_committed(request, facts):
+        if _is_committed(request, facts):
             warnings |= dict.fromkeys(objections)
-        elif objections or step is None:
+        elif objections:
             against += objections
-        else:
+        elif step is not None:
             steps.append(_planned(step, cluster_id))
             warnings |= dict.fromkeys(_warnings(step, facts))
     for request, facts in rest:
@@ -281,7 +284,7 @@ def plan_abort(request: AbortRequest, verdicts: Sequence[Verdict], as_of: int, c
     """The plan by the rules above. verdicts are on everything open in the partition, whatever its age."""
     named = request.start_offset is not None or request.producer_id is not None
     chosen = [each for each in verdicts if _is_named(request, each.transaction)]
-    if not (named or request.force) and any(each.hangs for each in chosen):
+    if not request.force and any(each.hangs for each in chosen):
         chosen = [each for each in chosen if each.hangs]
     objections = [(why, each) for each in chosen if (why := _objection(request, each, as_of)) is not None]
     steps = tuple(_abort_step(each.transaction, cluster_id, forced=request.force) for each in chosen)

@@ -18,7 +18,7 @@ from pyarrow import parquet
 import eosctl
 from eosctl.atomic_write import atomic_file, write_atomic_file
 from eosctl.clients.access import ClusterAccess
-from eosctl.errors import ConfigError, TimedOut
+from eosctl.errors import ConfigError, NotAuthorized, TimedOut
 from eosctl.executors import audit_export
 from eosctl.executors.acls import perform_create_acls, perform_delete_acls
 from eosctl.executors.audit_export import TABLES, export_audit, write_spark_bundle
@@ -362,3 +362,47 @@ def test_the_bundle_for_spark_has_the_whole_package_without_what_python_made_of_
 )
 def test_a_requirement_is_known_by_its_name(requirement, name):
     assert audit_export._name(requirement) == name
+
+
+class ChangingBrokers(Brokers):
+    """Answer the change of each binding with one of these codes; the first one was there to be removed."""
+
+    def __init__(self, described: Answer, *codes: int) -> None:
+        super().__init__(described)
+        self.codes = codes
+
+    def request_any(self, request: Any, *, timeout_s: float) -> Answer:
+        results = [Answer(error_code=each, matching_acls=[1][number:]) for number, each in enumerate(self.codes)]
+        return Answer(results=results, filter_results=results)
+
+
+@pytest.mark.parametrize("code", [0, 31, 54])
+@pytest.mark.parametrize(
+    ("perform", "kind", "after", "words"),
+    [
+        (perform_create_acls, CreateAcls, HAS, "2 ACLs created"),
+        (perform_delete_acls, DeleteAcls, HAS_NOT, "1 of 2 ACLs removed, the others were gone"),
+    ],
+)
+def test_acls_are_changed_where_each_of_them_was_accepted(perform, kind, after, words, code):
+    brokers, step = access(ChangingBrokers(after, 0, code)), kind(Side.SOURCE, (BINDING, BINDING))
+    if not code:
+        assert perform(step, lambda: None, access=brokers) == words
+        return
+    error, refusal = (ConfigError, "have no authorizer") if code == 54 else (NotAuthorized, "Alter on cluster")
+    with pytest.raises(error, match=refusal):
+        perform(step, lambda: None, access=brokers)
+
+
+@pytest.mark.parametrize(
+    ("perform", "kind", "now", "words"),
+    [
+        (perform_create_acls, CreateAcls, HAS_NOT, "1 ACLs are created, and broker 1 still does not list them"),
+        (perform_delete_acls, DeleteAcls, HAS, "1 ACLs are removed, and broker 1 still lists them"),
+    ],
+)
+def test_a_change_that_a_broker_does_not_have_is_awaited_unless_it_hides_its_acls(perform, kind, now, words):
+    step = kind(Side.SOURCE, (BINDING,))
+    with pytest.raises(TimedOut, match=words):
+        perform(step, lambda: None, access=access(Brokers(now), 0.0))
+    assert "1 ACLs" in perform(step, lambda: None, access=access(Brokers(HIDES), 0.0))

@@ -313,3 +313,13 @@ def test_a_partition_that_was_not_read_is_reported_as_unread() -> None:
 def test_a_partition_that_an_earlier_transaction_holds_back_is_reported() -> None:
     said, _ = committed([ONGOING, COMPLETE], stable_offsets=(40, 40))
     assert said.endswith("t-0 at 50 (last stable offset still 40: an earlier transaction is open)")
+
+
+def test_a_transaction_that_is_open_behind_another_one_is_awaited_though_it_does_not_hold_the_offset(
+    monkeypatch,
+) -> None:
+    """Where an earlier transaction holds the last stable offset, only the leader's list shows the end."""
+    still = [opened((7, 40)), opened((7, 40)), opened((7, 40)), opened()]
+    said, sent = aborted(monkeypatch, DescribeProducers=still, ListOffsets=[stable(30), stable(30), stable(45)])
+    assert said == "aborted; the last stable offset moved from 30 to 45"
+    assert sent.count("DescribeProducers") == 4

@@ -212,3 +212,10 @@ def test_counts_of_one_run_are_those_of_all_less_the_earlier_ones():
         (40, 5, 0),
         (70, 9, 2),
     ]
+
+
+@pytest.mark.parametrize(
+    "cursor", [Cursor("orders", 0, "other", 300), Cursor("orders", 0, "id", 1000)], ids=["created again", "cut"]
+)
+def test_only_offsets_that_expired_are_planned_as_expired(cursor):
+    assert planned(0, 900, 900, cursor, begun=7).expired == ()

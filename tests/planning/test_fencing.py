@@ -21,6 +21,7 @@ from eosctl.model.groups import ConnectGroup, GroupMember
 from eosctl.model.migration import ConnectClusters, MigrationFacts, MigrationRequest, Move
 from eosctl.model.names import ConnectorTaskId, ProducerIdAndEpoch, Side, TopicPartition
 from eosctl.model.offsets import KnownPhase
+from eosctl.model.preconditions import ConnectorFacts
 from eosctl.model.skipped import Skipped
 from eosctl.model.transactions import TransactionDescription, TransactionState
 from eosctl.model.workers import LiveOwners
@@ -471,3 +472,31 @@ def test_a_proof_that_does_not_hold_is_reported_with_its_first_doubt_and_one_tha
     holding = Proof("y", open=False, moved=True, refusal="PRODUCER_FENCED")
     [found] = find_unproved((holding, proof))
     assert (found.subject, found.message) == ("x", doubt)
+
+
+@pytest.mark.parametrize(
+    ("state", "named", "severity"),
+    [(None, True, "warning"), (None, False, "error"), ("STOPPED", True, "error"), ("STOPPED", False, "error")],
+)
+def test_workers_of_another_kafka_are_a_warning_only_of_a_deleted_connector_whose_topic_was_named(
+    state: str | None, named: bool, severity: str
+):
+    facts = MigrationFacts(
+        1,
+        {Side.SOURCE: HERE, Side.TARGET: HERE},
+        {(Side.SOURCE, "c"): ConnectorFacts(state)},
+        {},
+        {},
+        clusters=ConnectClusters(THERE, {}, {}, ON),
+    )
+    request = MigrationRequest((replace(TO_OWN, named=named),), "g", "g")
+    assert [each.severity for each in find_clusters(request, facts)] == [severity]
+
+
+@pytest.mark.parametrize(("servers", "home"), [("-b there:9092, and", THERE), ("-b, and", "third")])
+def test_the_brokers_of_the_producers_cluster_are_named_where_the_offsets_are_in_it(servers: str, home: str):
+    support, workers = (ON, HERE) if home == THERE else (OFF, home)
+    [(_, _, words)] = found(THERE, support, workers=workers)
+    assert f"its offsets are in cluster {home}, not in here" in words
+    assert f"give the brokers of that cluster with {servers} the workers with --connect-url" in words
+    assert ("so are its transactional IDs" in words) is (support is ON)

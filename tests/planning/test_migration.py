@@ -698,3 +698,24 @@ def test_where_the_schema_history_is_is_read_from_both_generations_of_debezium()
     assert schema_history({"schema.history.internal.kafka.topic": "h"}) == SchemaHistory("h", None)
     assert keeps_history_in_a_file({"database.history": "io.debezium.relational.history.FileDatabaseHistory"})
     assert not keeps_history_in_a_file(new)
+
+
+def test_of_several_connectors_only_one_that_was_stopped_just_now_is_not_stopped_again():
+    pair = (replace(TO_OWN, new_name="x"), replace(TO_OWN, connector="d", new_name="y"))
+    names = {(side, name): ConnectorFacts(None) for side in Side for name in ("x", "y")}
+    facts = replace(FACTS, connectors=names | {(S, "c"): ConnectorFacts("STOPPED"), (S, "d"): RUNNING_C})
+    just = StopConnector(S, "c", paused=True)
+    plan = plan_migration(replace(ALL, moves=pair, just_stopped=(just,)), facts).plan
+    assert [each.step for each in plan.steps if isinstance(each.step, StopConnector)] == [just, StopConnector(S, "d")]
+
+
+@pytest.mark.parametrize(
+    ("version", "words"),
+    [("4.3.1", "1 key that is not of source offsets: workers of 4.3.1 and newer log and ignore them"),
+     ("3.6.0", "1 key that is not of source offsets")],
+)  # fmt: skip
+def test_keys_of_no_offsets_are_counted_without_those_of_offsets(version: str, words: str):
+    held = {**FACTS.offsets, (T, "new"): topic_of("new", 1, [(0, b"hello", b"1"), (0, b'["d",{"f":1}]', b"1")])}
+    facts = replace(FACTS, offsets=held, worker_version=KafkaVersion.parse(version))
+    [found] = [each for each in plan_migration(WISH, facts).findings if each.name == "foreign-keys"]
+    assert found.message == f"topic new holds {words}"

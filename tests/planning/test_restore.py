@@ -607,3 +607,47 @@ def test_a_connector_that_was_paused_is_so_again_after_an_undo(state: str, pause
     assert [each.step for each in undo_plan(planned).steps if isinstance(each.step, ResumeConnector)] == [
         ResumeConnector(S, "c", paused=paused)
     ]
+
+
+def test_a_restore_that_waited_is_not_refused_for_what_would_have_been_a_warning() -> None:
+    """Another transaction ID beside the position: the connector does not need it."""
+    key, lsn = b'["c",{"server":"db"}]', ConnectorOffset({"server": "db"}, {"lsn": 5})
+    now = (java_partition(key, 3), key, b'{"lsn":9,"txId":3}')
+    plan = in_file(request=replace(FROM_FILE, offsets=(lsn,), create_keys=True))
+    [written] = [each.step for each in applied_to(plan, now).steps if isinstance(each.step, WriteOffsets)]
+    assert [each.value for each in written.records] == [b'{"lsn":5}']
+
+
+def test_a_key_that_only_the_target_has_and_that_is_deleted_there_is_no_finding():
+    target = topic_of("new", 5, [*java(5, {KEY_B: b"2"}), (java_partition(KEY_B, 5), KEY_B, None)])
+    assert merge(topic_of("old", 1, [(0, KEY_A, b"1")]), target).findings == ()
+
+
+def test_a_position_that_is_served_needs_nothing_and_one_that_is_not_a_snapshot():
+    offsets = [ConnectorOffset(SHOP, {"lsn": 0x210}), ConnectorOffset(SHOP, {"lsn": 0x1FF})]
+    served, left = find_positions("shop", offsets, READ)
+    assert served.cure == "nothing: the source has what follows"
+    assert left.cure == "rows that the source no longer streams are sent again by a new snapshot"
+
+
+@pytest.mark.parametrize(
+    ("after", "words", "is_needed"),
+    [
+        ({"position": 5, "more": 1, "and": 2}, "the offset has and, more more", False),
+        ({}, "the offset lacks position", True),
+        ({"more": 1}, "the offset lacks position and has more more", True),
+        ({"position": "5"}, 'position is text ("5"), and a whole number (9) now', True),
+        ({"position": [5]}, "position is another type ([5]), and a whole number (9) now", True),
+    ],
+)
+def test_another_shape_is_said_with_each_member_that_differs(after, words: str, is_needed: bool):
+    [found] = find_differences("c", FILE, {"position": 9}, after, force=False)
+    assert found.message == f'{{"filename": "f"}}: {words}'
+    assert (found.severity is Severity.ERROR) is is_needed
+
+
+def test_a_missing_schema_history_is_a_warning_where_the_user_insists():
+    facts = replace(NEW_FACTS, histories={"c": KeptHistory("h", "k", 0)})
+    forced = plan_restore(replace(CREATE, force=True), facts)
+    assert [each.severity for each in forced.findings if each.id == "EOS414"] == [Severity.WARNING]
+    assert forced.objections == ()

@@ -438,3 +438,88 @@ def test_a_transaction_of_the_rest_whose_client_is_at_work_or_unknown_is_not_fen
     planned = leftovers([facts()], [found])
     assert words in planned.objections[0]
     assert planned.plan.steps == ()
+
+
+def test_without_a_start_a_transaction_may_be_another_one_and_is_not_committed():
+    unstarted = facts(described=replace(described(), start_ms=None), logged=logged(start_ms=None))
+    assert "names no start of its transaction" in objections(unstarted)
+    assert "names no start of its transaction" in leftovers([unstarted]).objections[0]
+
+
+@pytest.mark.parametrize(
+    ("held", "previous", "last"),
+    [
+        ((43, 0), 42, True),
+        ((43, 1), 42, False),
+        ((43, 0), 41, False),
+        ((42, 32_767), 42, True),
+        ((42, 32_765), 42, False),
+    ],
+)
+def test_the_last_epoch_is_followed_by_the_first_one_of_the_next_producer_id_alone(held, previous, last):
+    wish = CommitRequest("sink-7", ProducerIdAndEpoch(42, 32_766), 5.0)
+    found = ended(TransactionState.COMPLETE_COMMIT, ProducerIdAndEpoch(*held), 2, previous_producer_id=previous)
+    assert ("committed already" in objections(found, wish)) is last
+
+
+def test_an_owner_that_does_not_run_is_the_one_to_start():
+    owned = facts(ownership=Ownership((TaskOwner("g", ConnectorTaskId("sink", 7)),), ()))
+    assert plan_commit(COMMIT, owned).hint == "start the connector, or end the transaction by `eosctl fence`"
+
+
+def test_what_is_listed_and_whose_end_the_log_does_not_have_is_an_objection_by_itself():
+    unlogged = ended(TransactionState.COMPLETE_COMMIT, HELD, 0)
+    planned = leftovers([replace(unlogged, logged=None)])
+    assert planned.warnings == ()
+    assert "what became of its last one is not known" in planned.objections[0]
+
+
+def test_an_id_of_the_rest_that_another_producer_took_is_said_to_have_changed_and_nothing_else():
+    other = facts(described=described(producer=ProducerIdAndEpoch(42, 4)), live=AT_WORK, after=MOVED)
+    assert leftovers(rest=[other]).objections == ("sink-7 changed while it was read: its client is at work",)
+
+
+def test_force_aborts_what_is_in_progress_too():
+    verdicts = [live(opened(1, 1, state=TransactionState.ONGOING)), hanging(opened(5, 2))]
+    planned = plan_abort(replace(WISH, force=True), verdicts, NOW, "cluster")
+    assert [each.step.start_offset for each in planned.plan.steps] == [1, 5]
+
+
+@pytest.mark.parametrize(
+    ("verdict", "objection", "hint"),
+    [
+        (hanging(opened(age_ms=-1)), "has a timestamp 0.0 s in the future, so its age is not known", "wait, or give"),
+        (hanging(opened(age_ms=-1500)), "1.5 s in the future", "wait, or give --max-transaction-timeout"),
+        (hanging(opened(age_ms=0)), "is 0.0 min old, younger", "wait, or give --max-transaction-timeout"),
+        (
+            hanging(opened(state=TransactionState.ONGOING, age_ms=MINUTE)),
+            "is 1.0 min old, younger",
+            "wait, or give --max-transaction-timeout; --force aborts it all the same",
+        ),
+        (
+            hanging(opened(), Advice.FENCE),
+            "has another transaction in progress as no transactional ID",
+            "fence its producer first: eosctl fence --transactional-id None, then abort this one, which that does not",
+        ),
+        (
+            replace(live(opened(state=TransactionState.ONGOING)), advice=Advice.FENCE),
+            "does not hang",
+            "fence its producer first: eosctl fence --transactional-id id, which ends its transaction",
+        ),
+        (
+            live(opened(state=TransactionState.PREPARE_ABORT)),
+            "does not hang: its coordinator has it as PrepareAbort",
+            "wait until its coordinator ends it; --force aborts it here",
+        ),
+    ],
+)
+def test_each_objection_to_an_abort_has_the_remedy_of_its_cause(verdict, objection, hint):
+    planned = plan_abort(WISH, [verdict], NOW, "cluster")
+    assert objection in planned.objections[0]
+    assert planned.hint is not None
+    assert hint in planned.hint
+
+
+@pytest.mark.parametrize(("age_ms", "refused"), [(15 * MINUTE, True), (15 * MINUTE + 1, False)])
+def test_a_transaction_is_aborted_once_it_is_older_than_the_longest_timeout(age_ms, refused):
+    assert bool(plan_abort(WISH, [hanging(opened(age_ms=age_ms))], NOW, "cluster").objections) is refused
