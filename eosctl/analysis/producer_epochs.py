@@ -17,6 +17,7 @@
 7. Compaction removes the oldest records of an ID first, so of a history only the beginning can be missing.
 """
 
+import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum, auto
@@ -27,10 +28,11 @@ from msgspec import Struct
 
 from eosctl.analysis.catalogue import transactions as kinds
 from eosctl.model.names import ProducerIdAndEpoch
-from eosctl.model.producer_epochs import EpochEnd, ProducerEpochs
+from eosctl.model.producer_epochs import EpochEnd, PrefixChurn, ProducerEpochs
 from eosctl.model.report import Finding, Severity
+from eosctl.model.text import pluralize
 from eosctl.model.times import lasting, rfc3339
-from eosctl.model.transaction_log import LogRecord, TransactionLogRecord, TransactionLogValue
+from eosctl.model.transaction_log import DAY_MS, NEAR_EXPIRY, LogRecord, TransactionLogRecord, TransactionLogValue
 from eosctl.model.transactions import NO_TIMEOUT_MS, TransactionState
 
 RETRY_MS: Final = 5_000
@@ -90,6 +92,10 @@ class EpochFold:
         """The producers of each ID, by the ID's name."""
         names = sorted(self._present.keys() | self._ended.keys())
         return {name: (*self._ended.get(name, ()), *_present(self._present.get(name))) for name in names}
+
+    def values(self) -> dict[str, TransactionLogValue]:
+        """The last state of each ID that its coordinator has not forgotten."""
+        return {name: each.now for name, each in self._present.items() if each is not None}
 
     def _add(self, record: TransactionLogRecord) -> None:
         name, value = record.transactional_id, record.value
@@ -327,3 +333,150 @@ def _words(settings: tuple[int, int | None]) -> str:
     timeout_ms, version = settings
     of_version = "" if version is None else f", transaction.version {version}"
     return f"transaction.timeout.ms {timeout_ms}{of_version}"
+
+
+# How the IDs of a prefix come and go.
+#
+# 1. An ID lies in one partition of the log (EOS300 names others), so its life is known where its partition has been
+#    read: memory is bounded by the IDs of the largest partition, and by MOST_PREFIXES.
+# 2. Compaction keeps the last record of an ID: how many IDs are idle, and since when, is exact. Its first record may be
+#    gone, so new IDs are counted at least. Where a prefix has had the same churn for days, as many IDs become idle in
+#    a day as are new.
+# 3. Each InitProducerId of an ID raises its epoch. So does each transaction with transaction.version 2, and an abort by
+#    the coordinator, by up to 2 (KAFKA-19367). So an ID with an epoch from AGAIN on was used more than once.
+
+
+MOST_PREFIXES: Final = 10_000
+"""Prefixes that are counted apart; the IDs of further ones are counted together."""
+AGAIN: Final = 4
+MANY: Final = 10_000
+"""IDs of one prefix that are idle and were used once: about as many KB of each coordinator's memory."""
+_VARYING: Final = re.compile(
+    r"(?:(?:^|[-_.])(?:\d+(?:_\d+)?|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9a-f]{32}"
+    r"|[bcdf-hj-np-tv-xz2456789]{8,10}-[bcdf-hj-np-tv-xz2456789]{5})|(?<=\D)\d+)+$",
+    re.IGNORECASE,
+)
+"""Numbers, UUIDs, hashes and names of Kubernetes pods at the end of an ID."""
+
+
+def prefix_of(transactional_id: str) -> str:
+    """The ID without the numbers, UUIDs, hashes and names of pods at its end."""
+    return _VARYING.sub("", transactional_id)
+
+
+class _Prefix(Struct):
+    ids: int = 0
+    open: int = 0
+    new: int = 0
+    idle: int = 0
+    used_once: int = 0
+    used_again: int = 0
+    expiring: int = 0
+    oldest_ms: int | None = None
+    first_expiry_ms: int | None = None
+    an_id: str = ""
+
+
+class ChurnFold:
+    """Takes in the transaction log, one partition after the other. as_of and expiration_ms are in ms."""
+
+    def __init__(self, as_of: int, expiration_ms: int | None) -> None:
+        self._as_of, self._expiration_ms = as_of, expiration_ms
+        self._prefixes: dict[str, _Prefix] = {}
+        self.other_ids = 0
+        self.newer = 0
+
+    def add_all(self, records: Iterable[LogRecord]) -> None:
+        for _, of_partition in groupby(records, key=lambda each: each.partition):
+            fold = EpochFold()
+            fold.add_all(of_partition)
+            self.newer += fold.newer
+            values = fold.values()
+            for name, producers in fold.found().items():
+                if name in values:
+                    self._add(name, producers, values[name])
+
+    def found(self) -> tuple[PrefixChurn, ...]:
+        """Those with most idle IDs first, then those with most IDs."""
+        rows = [self._row(prefix, each) for prefix, each in self._prefixes.items()]
+        return tuple(sorted(rows, key=lambda each: (-each.idle, -each.ids, each.prefix)))
+
+    def _add(self, name: str, producers: Sequence[ProducerEpochs], value: TransactionLogValue) -> None:
+        prefix = prefix_of(name)
+        if prefix not in self._prefixes and len(self._prefixes) >= MOST_PREFIXES:
+            self.other_ids += 1
+            return
+        here = self._prefixes.setdefault(prefix, _Prefix())
+        here.ids += 1
+        first = producers[0]
+        is_first = first.begun_ms is not None and first.producer.producer_epoch == 0
+        here.new += is_first and self._as_of - (first.begun_ms or 0) <= DAY_MS
+        at = value.last_update_ms
+        if value.state.is_open:
+            here.open += 1
+        elif self._as_of - at > DAY_MS:
+            here.idle += 1
+            here.oldest_ms = at if here.oldest_ms is None else min(at, here.oldest_ms)
+            used_again = _used_again(producers, value, is_first=is_first)
+            here.used_once += used_again is False
+            if used_again:
+                here.used_again += 1
+                self._add_expiry(here, name, value)
+
+    def _add_expiry(self, here: _Prefix, name: str, value: TransactionLogValue) -> None:
+        if self._expiration_ms is not None:
+            due = value.last_update_ms + self._expiration_ms
+            if due - self._as_of <= self._expiration_ms // NEAR_EXPIRY:
+                here.expiring += 1
+                if here.first_expiry_ms is None or due < here.first_expiry_ms:
+                    here.first_expiry_ms, here.an_id = due, name
+
+    def _row(self, prefix: str, each: _Prefix) -> PrefixChurn:
+        days = 1.0 if each.oldest_ms is None else max(1.0, (self._as_of - each.oldest_ms) / DAY_MS - 1)
+        return PrefixChurn(
+            prefix=prefix,
+            ids=each.ids,
+            open=each.open,
+            new=each.new,
+            idle=each.idle,
+            idle_per_day=round(each.idle / days, 1),
+            used_once=each.used_once,
+            used_again=each.used_again,
+            expiring=None if self._expiration_ms is None else each.expiring,
+            first_expiry_ms=each.first_expiry_ms,
+            an_id=each.an_id,
+        )
+
+
+def _used_again(producers: Sequence[ProducerEpochs], value: TransactionLogValue, *, is_first: bool) -> bool | None:
+    """Whether an ID had more than one producer or transaction; None where compaction left too few records."""
+    ended = sum(each.committed + each.aborted for each in producers)
+    producer_id, epoch = value.producer.producer_id, value.producer.producer_epoch
+    earlier = value.previous_producer_id not in {-1, producer_id}
+    if len(producers) > 1 or ended > 1 or epoch >= AGAIN or earlier:
+        return True
+    return False if is_first else None
+
+
+def churn_findings(prefixes: Iterable[PrefixChurn], as_of: int) -> Iterator[Finding]:
+    """IDs that will expire although they were used again and again, and prefixes that leave many IDs behind."""
+    for each in prefixes:
+        if each.expiring and each.first_expiry_ms is not None:
+            left_ms = each.first_expiry_ms - as_of
+            when = "is due to be forgotten" if left_ms <= 0 else f"will be forgotten in {lasting(left_ms)}"
+            yield kinds.NEAR_EXPIRY.finding(
+                each.prefix,
+                f"{pluralize(each.expiring, 'idle ID')} that had been used again and again: {each.an_id} {when}. The "
+                "next transaction of its producer then fails with INVALID_PRODUCER_ID_MAPPING",
+                {"ids": each.expiring, "transactional_id": each.an_id, "left_ms": left_ms},
+                cure="if an application still has them, restart it then, or raise transactional.id.expiration.ms on "
+                "the brokers (restart them one by one)",
+                severity=Severity.INFO,
+            )
+        left = each.idle - each.used_again
+        if left >= MANY:
+            yield kinds.CHURNING.finding(
+                each.prefix,
+                f"{left:,} idle IDs that were not used again, about {each.idle_per_day:,.0f} a day",
+                {"ids": each.ids, "idle": each.idle, "used_once": each.used_once, "new": each.new},
+            )

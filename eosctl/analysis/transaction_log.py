@@ -23,6 +23,7 @@ from eosctl.model.text import pluralize
 from eosctl.model.transaction_log import (
     DAY_MS,
     KEPT_DAYS,
+    NEAR_EXPIRY,
     CommitDay,
     CommitHistory,
     FoldedLog,
@@ -40,8 +41,6 @@ LAST_EPOCH: Final = 32_766
 EPOCHS_LEFT: Final = 1000
 KEPT: Final = 10
 """How many records of each ID a snapshot keeps: two or three transactions."""
-NEAR_EXPIRY: Final = 7
-"""An ID whose last seventh of transactional.id.expiration.ms has begun is near expiry: a day of the default week."""
 EXPIRING: Final = frozenset({TransactionState.EMPTY, TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT})
 AFTER: Final = {
     TransactionState.EMPTY: EXPIRING,

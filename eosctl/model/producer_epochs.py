@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from eosctl.model.names import ProducerIdAndEpoch
 from eosctl.model.report import Finding
+from eosctl.model.skipped import Skipped
 from eosctl.model.transaction_log import LogAnswer
 from eosctl.model.transactions import Ownership
 
@@ -61,6 +62,43 @@ class EpochHistory(LogAnswer, frozen=True, kw_only=True):
     epochs: tuple[ProducerEpochs, ...]
     left_out: int
     owners: Mapping[str, Ownership]
+    findings: tuple[Finding, ...]
+
+    @property
+    def reported(self) -> tuple[Finding, ...]:
+        return self.findings
+
+
+class PrefixChurn(Struct, frozen=True):
+    """The IDs of the transaction log that differ in their numbers, UUIDs or pod names only.
+
+    ids are those that their coordinators have not forgotten, open those with a transaction in progress. new were
+    initialized for the first time within the last day, by the records that the log still has: compaction removes the
+    oldest, so there may be more. idle are those without a record for a day, and idle_per_day as many of them as fall on
+    a day. Of the idle ones, used_once had one producer and at most one transaction, used_again more; of the others
+    compaction left too few records. expiring are the used_again ones in the last seventh of
+    transactional.id.expiration.ms, None where that is not known; first_expiry_ms is when the first one is forgotten.
+    """
+
+    prefix: str
+    ids: int
+    open: int
+    new: int
+    idle: int
+    idle_per_day: float
+    used_once: int
+    used_again: int
+    expiring: int | None = None
+    first_expiry_ms: int | None = None
+    an_id: str = ""
+
+
+class IdChurn(LogAnswer, frozen=True, kw_only=True):
+    """Prefixes of transactional IDs, those with most idle IDs first; other_ids counts the IDs of further prefixes."""
+
+    prefixes: tuple[PrefixChurn, ...]
+    other_ids: int
+    expiration_ms: int | Skipped
     findings: tuple[Finding, ...]
 
     @property

@@ -13,6 +13,8 @@ from eosctl.model.text import first_few
 from eosctl.model.transactions import Ownership, TransactionState
 
 DAY_MS: Final = 86_400_000
+NEAR_EXPIRY: Final = 7
+"""An ID whose last seventh of transactional.id.expiration.ms has begun is near expiry: a day of the default week."""
 KEPT_DAYS: Final = 28
 """How many days before the last commit a history reaches back at most: four weeks."""
 

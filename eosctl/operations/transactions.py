@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from eosctl.analysis.config_topic import connector_states
-from eosctl.analysis.producer_epochs import EpochFold, contentions
+from eosctl.analysis.producer_epochs import ChurnFold, EpochFold, churn_findings, contentions
 from eosctl.analysis.transaction_log import fold_transaction_log, history, log_findings
 from eosctl.analysis.transactions import (
     KnownNames,
@@ -22,7 +22,7 @@ from eosctl.errors import EosctlError, Unreachable, UsageError
 from eosctl.model.connectors import ConnectorState
 from eosctl.model.groups import no_such_group
 from eosctl.model.names import TRANSACTION_LOG, coordinator_partition, did_you_mean
-from eosctl.model.producer_epochs import EpochHistory
+from eosctl.model.producer_epochs import EpochHistory, IdChurn
 from eosctl.model.skipped import Coverage, Skipped, not_asked, read_or_skip
 from eosctl.model.text import pluralize
 from eosctl.model.transaction_log import (
@@ -351,6 +351,28 @@ def read_epoch_history(session: Session, request: LogRequest) -> EpochHistory:
         owners=owners_of(found, _named(session, request, log, found)),
         findings=tuple(contentions(found)),
         absent=_absent(session, request, log, found),
+        unread=log.unread,
+        notes=(*(newer if fold.newer else ()), *log.notes),
+        coverage=_coverage(session, request),
+    )
+
+
+def read_churn(session: Session, request: LogRequest) -> IdChurn:
+    """How the IDs of each prefix come and go, by the transaction log."""
+    log = _read(session, request)
+    known = None if isinstance(log.expiration_ms, Skipped) else log.expiration_ms
+    fold = ChurnFold(log.as_of, known)
+    fold.add_all(log.records)
+    prefixes = fold.found()
+    newer = (f"{pluralize(fold.newer, 'record was', 'records were')} not read: a newer Kafka wrote them",)
+    return IdChurn(
+        as_of=log.as_of,
+        cluster_id=log.cluster_id,
+        prefixes=prefixes,
+        other_ids=fold.other_ids,
+        expiration_ms=log.expiration_ms,
+        findings=tuple(churn_findings(prefixes, log.as_of)),
+        absent=frozenset(),
         unread=log.unread,
         notes=(*(newer if fold.newer else ()), *log.notes),
         coverage=_coverage(session, request),

@@ -2,11 +2,19 @@
 
 import pytest
 
-from eosctl.analysis.producer_epochs import RETRY_MS, EpochFold, contentions
+from eosctl.analysis.producer_epochs import (
+    MANY,
+    RETRY_MS,
+    ChurnFold,
+    EpochFold,
+    churn_findings,
+    contentions,
+    prefix_of,
+)
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
-from eosctl.model.producer_epochs import EpochEnd, ProducerEpochs
+from eosctl.model.producer_epochs import EpochEnd, PrefixChurn, ProducerEpochs
 from eosctl.model.report import Severity
-from eosctl.model.transaction_log import LogRecord, NewerLogRecord, TransactionLogRecord, TransactionLogValue
+from eosctl.model.transaction_log import DAY_MS, LogRecord, NewerLogRecord, TransactionLogRecord, TransactionLogValue
 from eosctl.model.transactions import TransactionState as State
 
 NOW = 1_790_000_000_000
@@ -234,3 +242,72 @@ def test_a_setting_that_was_changed_once_is_no_second_client():
     for epoch, timeout_ms in enumerate((60_000, 60_000, 50_000, 50_000, 50_000)):
         log.add(State.EMPTY, epoch, timeout_ms=timeout_ms)
     assert contended(log) == [("billing-0", Severity.WARNING)]
+
+
+UUID = "7b9f0a44-0b7f-4c1e-8a52-0a1b2c3d4e5f"
+
+
+@pytest.mark.parametrize(
+    ("transactional_id", "prefix"),
+    [
+        ("billing-0", "billing"),
+        (f"pay-{UUID}-12", "pay"),
+        (f"eu-worker-txn-{UUID}-1", "eu-worker-txn"),
+        ("orders-sink-0-17", "orders-sink"),
+        ("pay-0_3", "pay"),
+        ("Sink: out-cbc357ccb763df2852fee8c4fc7d55f2-3", "Sink: out"),
+        ("tx-7", "tx"),
+        ("tx-billing.orders.3", "tx-billing.orders"),
+        ("pool12", "pool"),
+        ("api-7c9d8f6b5d-x2x9z-tx-4", "api-7c9d8f6b5d-x2x9z-tx"),
+        ("api-7c9d8f6b5d-x2x9z-4", "api"),
+        (UUID, ""),
+        ("v2-orders", "v2-orders"),
+        ("payments", "payments"),
+        ("42", ""),
+    ],
+)
+def test_the_prefix_of_an_id_has_no_numbers_uuids_or_pods_at_its_end(transactional_id: str, prefix: str) -> None:
+    assert prefix_of(transactional_id) == prefix
+
+
+def churn(*logs: Log, days: float, expiration_ms: int | None = 7 * DAY_MS) -> dict[str, PrefixChurn]:
+    fold = ChurnFold(NOW + int(days * DAY_MS), expiration_ms)
+    fold.add_all(record for log in logs for record in log.records)
+    return {each.prefix: each for each in fold.found()}
+
+
+def test_idle_ids_of_a_prefix_are_counted_by_how_often_they_were_used():
+    once = [Log(f"a-{number}").add(State.EMPTY, 0).commit(0) for number in range(3)]
+    again = [Log("a-7").add(State.EMPTY, 0).commit(0).commit(0), Log("a-8").add(State.EMPTY, 0).add(State.EMPTY, 1)]
+    compacted = [Log("a-9").add(State.COMPLETE_COMMIT, 0), Log("a-10").add(State.COMPLETE_COMMIT, 9)]
+    opened, forgotten = Log("a-11").add(State.EMPTY, 0).add(State.ONGOING, 0), Log("a-12").add(State.EMPTY, 0).expire(9)
+    other = Log("b").add(State.EMPTY, 0)
+    found = churn(*once, *again, *compacted, opened, forgotten, other, days=2)
+    row = found["a"]
+    assert (row.ids, row.open, row.new, row.idle, row.used_once, row.used_again) == (8, 1, 0, 7, 3, 3)
+    assert (row.idle_per_day, row.expiring) == (7.0, 0)
+    assert found["b"].ids == 1
+    today = churn(*once, *again, days=0.5)["a"]
+    assert (today.new, today.idle, today.used_once) == (5, 0, 0)
+
+
+def test_ids_that_were_used_again_are_named_before_they_are_forgotten():
+    used = Log("a-1").add(State.EMPTY, 0).commit(0).commit(0)
+    once = Log("a-2").add(State.EMPTY, 0).commit(0)
+    late = Log("a-3").add(State.EMPTY, 0, after=DAY_MS).commit(0).commit(0)
+    row = churn(used, once, late, days=6.5)["a"]
+    assert (row.expiring, row.an_id, row.first_expiry_ms) == (1, "a-1", used.at + 7 * DAY_MS)
+    (finding,) = churn_findings([row], NOW + int(6.5 * DAY_MS))
+    assert (finding.id, finding.subject, finding.severity) == ("EOS117", "a", Severity.INFO)
+    assert "a-1 will be forgotten in 12 h" in finding.message
+    assert churn(used, days=5.9)["a"].expiring == 0
+    assert churn(used, days=6.5, expiration_ms=None)["a"].expiring is None
+
+
+def test_a_prefix_that_leaves_many_ids_behind_is_a_finding():
+    def row(idle: int, used_again: int) -> PrefixChurn:
+        return PrefixChurn("a", idle, 0, 0, idle, idle / 6, idle - used_again, used_again, 0)
+
+    assert [each.id for each in churn_findings([row(MANY, 0)], NOW)] == ["EOS308"]
+    assert list(churn_findings([row(MANY, 1)], NOW)) == []

@@ -55,6 +55,7 @@ CONNECTING |= {
     "eosctl transactions trace": "transactions trace orders-0@1 -b {mute}",
     "eosctl transactions log": "transactions log -b {mute}",
     "eosctl transactions history": "transactions history orders-0 -b {mute}",
+    "eosctl transactions churn": "transactions churn -b {mute}",
     "eosctl migrate-offsets": "migrate-offsets --connector orders --to-topic own -b {mute}",
     "eosctl mirror audit": "mirror audit --source-bootstrap-server {mute} -b {mute}",
     "eosctl watch": "watch --listen 127.0.0.1:0 -b {mute}",

@@ -80,6 +80,22 @@ def test_a_producer_that_had_nothing_open_is_fenced_too(broker: Sandbox, fresh_n
 
 
 @pytest.mark.matrix
+def test_ids_are_counted_by_their_prefix(broker: Sandbox, fresh_name: FreshName, eosctl: Eosctl) -> None:
+    topic, prefix = fresh_name("history"), fresh_name("churning")
+    create_topic(broker.bootstrap_servers, topic)
+    for number in (1, 2, 2):
+        complete(broker.bootstrap_servers, f"{prefix}-{number}", topic, commit=True)
+    held = open_transaction(broker.bootstrap_servers, f"{prefix}-3", topic)
+    ran = eosctl("transactions", "churn", "--prefix", prefix, "-b", broker.bootstrap_servers, "-o", "json")
+    assert ran.exit_code == 0, ran.stderr
+    data = json.loads(ran.stdout)["data"]
+    (row,) = data["prefixes"]
+    assert (row["prefix"], row["ids"], row["open"], row["new"], row["idle"]) == (prefix, 3, 1, 3, 0)
+    assert (row["expiring"], data["expiration_ms"], data["other_ids"]) == (0, 604_800_000, 0)
+    held.abort_transaction(30)
+
+
+@pytest.mark.matrix
 def test_two_applications_with_one_id_are_found_from_the_log_alone(
     broker: Sandbox, fresh_name: FreshName, eosctl: Eosctl
 ) -> None:

@@ -111,7 +111,7 @@ NEAR_EXPIRY: Final = FindingKind(
     fix="restart each of them: POST /connectors/<connector>/tasks/<task>/restart, which initializes the "
     f"ID again; {ONCE_RESUMED}",
     source="KIP-98; TransactionStateManager.removeExpiredTransactionalIds, WorkerTask.doRun",
-    commands=("transactions log",),
+    commands=("transactions log", "transactions churn"),
 )
 SHARED_IDS: Final = FindingKind(
     id="EOS118",
@@ -246,6 +246,22 @@ CONTENDED: Final = FindingKind(
     commands=("transactions history",),
 )
 
+CHURNING: Final = FindingKind(
+    id="EOS308",
+    name="transactional-ids-left-behind",
+    title="an application leaves many transactional IDs behind",
+    severity=Severity.WARNING,
+    cause="The client takes a new transactional ID at each start or for each transaction: it has a UUID, a pod's name "
+    "or a growing number. Coordinators keep each ID in memory and in the transaction log for "
+    "transactional.id.expiration.ms (7 days) after its last use, and read all IDs when they take over a partition. "
+    "A new ID fences no older producer: a transaction that it left open blocks readers until its timeout.",
+    fix="give the application IDs that stay the same after a restart: Spring's transactionIdPrefix with the number of "
+    "the instance, a pod's name of a StatefulSet, Streams' state directory on a volume. Where that is impossible "
+    "(Iceberg's sink), lower transactional.id.expiration.ms on the brokers, to no less than the longest pause of other "
+    "applications",
+    source="KIP-98; TransactionStateManager.removeExpiredTransactionalIds",
+    commands=("transactions churn",),
+)
 UNMARKED: Final = FindingKind(
     id="EOS307",
     name="markers-missing",

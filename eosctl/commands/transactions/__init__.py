@@ -15,6 +15,7 @@ VERBS = {
     "leftovers": "ends",
     "log": "log",
     "history": "log",
+    "churn": "log",
 }
 
 

@@ -1,4 +1,4 @@
-"""`eosctl transactions log` and `history`: what coordinators wrote, and who had an ID."""
+"""`eosctl transactions log`, `history` and `churn`: what coordinators wrote, who had an ID, and how IDs come and go."""
 
 from pathlib import Path
 from typing import Annotated, TypeAlias
@@ -8,7 +8,7 @@ import typer
 from eosctl.commands.options import ConfigTopic
 from eosctl.errors import UsageError
 from eosctl.operations.session import Session
-from eosctl.render.answers.producer_epochs import EPOCHS, view_epoch_history
+from eosctl.render.answers.producer_epochs import CHURN, EPOCHS, view_churn, view_epoch_history
 from eosctl.render.answers.transaction_log import HISTORY, IDS, view_transaction_history, view_transaction_log
 from eosctl.shell.options import GlobalOptions, answer, judging, showing
 
@@ -103,3 +103,33 @@ def history(
     request = LogRequest(names, tuple(segment or ()), partitions, expiration_ms, config_topic, prefix)
     with Session(options) as session:
         return answer(options, read_epoch_history(session, request), view_epoch_history)
+
+
+@app.command()
+@showing(CHURN)
+@judging
+def churn(
+    options: GlobalOptions,
+    prefix: Prefix = None,
+    segment: SegmentFiles = None,
+    partitions: LogPartitions = None,
+    expiration_ms: ExpirationMs = None,
+    config_topic: ConfigTopic = "connect-configs",
+) -> int:
+    """Show how transactional IDs come and go, by prefix.
+
+    Use it when the number of transactional IDs or the memory of the coordinators grows, or when idle applications fail
+    at their next transaction. It counts the IDs of each prefix: new ones, idle ones, those that were used only once,
+    and those that the coordinators will forget although they were used again and again. Many idle IDs that were used
+    once are a finding. Live it needs Read on __transaction_state.
+
+    Examples:
+      eosctl transactions churn -b broker:9092
+      eosctl transactions churn --prefix billing- -b broker:9092
+      eosctl transactions churn --segment __transaction_state-9/00000000000000000000.log --expiration-ms 604800000
+    """
+    from eosctl.operations.transactions import LogRequest, read_churn
+
+    request = LogRequest(frozenset(), tuple(segment or ()), partitions, expiration_ms, config_topic, prefix or "")
+    with Session(options) as session:
+        return answer(options, read_churn(session, request), view_churn)

@@ -35,7 +35,7 @@ from eosctl.render.answers.mirror import MirrorData
 from eosctl.render.answers.offsets import OffsetsData, OffsetsDifferenceData, OffsetsExportData
 from eosctl.render.answers.plan import AppliedData, KeptPlansData, PlanData
 from eosctl.render.answers.probe import ProbeData, ProbePlanData
-from eosctl.render.answers.producer_epochs import EpochHistoryData
+from eosctl.render.answers.producer_epochs import ChurnData, EpochHistoryData
 from eosctl.render.answers.profile import ConnectionCheckData, ProfileData, ProfilesData, SettingsData
 from eosctl.render.answers.sandbox import EnvironmentData, StartedData, StatusData, StoppedData
 from eosctl.render.answers.source_audit import SourceAuditData
@@ -319,6 +319,7 @@ KINDS: Final = (
     DocumentKind("transactions.log", TransactionLogData, ("transactions log",)),
     DocumentKind("transactions.log.history", LogHistoryData, ("transactions log",)),
     DocumentKind("transactions.history", EpochHistoryData, ("transactions history",)),
+    DocumentKind("transactions.churn", ChurnData, ("transactions churn",)),
     DocumentKind("transactions.leftovers", LeftoversData, ("transactions leftovers",)),
     DocumentKind("transactions.trace", TraceData, ("transactions trace",)),
     DocumentKind("fence.plan", FencePlanData, ("fence",)),

@@ -1,13 +1,16 @@
-"""`transactions history`: the producers that had a transactional ID."""
+"""`transactions history` and `churn`: the producers that had a transactional ID, and how IDs come and go."""
 
 from typing import Annotated, TypedDict
 
-from eosctl.model.producer_epochs import EpochEnd, EpochHistory, ProducerEpochs
+from msgspec import Struct
+
+from eosctl.model.producer_epochs import EpochEnd, EpochHistory, IdChurn, ProducerEpochs
+from eosctl.model.skipped import Skipped
 from eosctl.model.text import pluralize
 from eosctl.model.times import rfc3339
 from eosctl.render.answers.findings import ShownFindings, findings_of
 from eosctl.render.answers.transactions import OwnerRow, owner_fields
-from eosctl.render.document import MOST, Document, Findings, Table, Tone, col, columns
+from eosctl.render.document import MOST, Document, Findings, Table, Tone, col, columns, row_of
 
 TONES = {"fenced": Tone.WARN, "timed-out": Tone.WARN, "unknown": Tone.WARN, "expired": Tone.FAINT}
 
@@ -108,3 +111,65 @@ def _row(each: ProducerEpochs, found: EpochHistory) -> EpochRow:
         "owners": owned["owners"],
         "shapes": owned["shapes"],
     }
+
+
+class PrefixRow(Struct, frozen=True):
+    """The IDs of a prefix, by the transaction log; the prefix is an ID without numbers, UUIDs and names of pods."""
+
+    prefix: Annotated[str, "the IDs without the numbers, UUIDs, hashes and pod names at their end"]
+    ids: Annotated[int, "IDs that their coordinators keep"]
+    open: Annotated[int, "with a transaction in progress"]
+    new: Annotated[int, col("first initialized within a day, or more: compaction removes first records", "NEW-24H")]
+    idle: Annotated[int, col("not used for a day", "IDLE-24H")]
+    idle_per_day: Annotated[float, col("of these, as many as fall on one day", "IDLE/DAY")]
+    used_once: Annotated[int, "idle ones with one producer and at most one transaction"]
+    used_again: Annotated[int, "idle ones with more; compaction left too few records of the others"]
+    expiring: Annotated[int | None, "of these, in the last seventh of transactional.id.expiration.ms"]
+    first_expiry: Annotated[str | None, "when the first of them is forgotten, UTC"]
+    first_expiring_id: str | None
+
+
+class ChurnData(ShownFindings, frozen=True):
+    """Prefixes, those with most idle IDs first; other_ids are the IDs of further prefixes."""
+
+    prefixes: list[PrefixRow]
+    other_ids: int
+    expiration_ms: int | Skipped
+
+
+CHURN = Table(
+    "prefixes",
+    columns(PrefixRow, "prefix ids open new idle idle_per_day used_once used_again expiring first_expiry"),
+    empty="no transactional IDs",
+    most=MOST,
+)
+
+
+def view_churn(found: IdChurn) -> Document:
+    rows = [
+        row_of(
+            PrefixRow,
+            each,
+            first_expiry=None if each.first_expiry_ms is None else rfc3339(each.first_expiry_ms),
+            first_expiring_id=each.an_id or None,
+        )
+        for each in found.prefixes
+    ]
+    ids = sum(each.ids for each in found.prefixes) + found.other_ids
+    others = f"{pluralize(found.other_ids, 'ID')} of further prefixes are not shown"
+    unknown = found.expiration_ms
+    return Document(
+        kind="transactions.churn",
+        as_of=rfc3339(found.as_of),
+        cluster_id=found.cluster_id,
+        data=ChurnData(
+            prefixes=rows, other_ids=found.other_ids, expiration_ms=found.expiration_ms, **findings_of(found)
+        ),
+        blocks=(CHURN, Findings(most=MOST)),
+        prose=(f"{pluralize(ids, 'transactional ID')} under {pluralize(len(rows), 'prefix', 'prefixes')}.",),
+        notes=(
+            *((others,) if found.other_ids else ()),
+            *((f"expiry is not known: {unknown.reason}",) if isinstance(unknown, Skipped) else ()),
+            *found.all_notes,
+        ),
+    )
