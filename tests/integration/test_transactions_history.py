@@ -81,7 +81,7 @@ def test_a_producer_that_had_nothing_open_is_fenced_too(broker: Sandbox, fresh_n
 
 @pytest.mark.matrix
 def test_ids_are_counted_by_their_prefix(broker: Sandbox, fresh_name: FreshName, eosctl: Eosctl) -> None:
-    topic, prefix = fresh_name("history"), fresh_name("churning")
+    topic, prefix = fresh_name("history"), fresh_name("churning") + "-tx"
     create_topic(broker.bootstrap_servers, topic)
     for number in (1, 2, 2):
         complete(broker.bootstrap_servers, f"{prefix}-{number}", topic, commit=True)

@@ -121,7 +121,7 @@ class PrefixRow(Struct, frozen=True):
     open: Annotated[int, "with a transaction in progress"]
     new: Annotated[int, col("first initialized within a day, or more: compaction removes first records", "NEW-24H")]
     idle: Annotated[int, col("not used for a day", "IDLE-24H")]
-    idle_per_day: Annotated[float, col("of these, as many as fall on one day", "IDLE/DAY")]
+    idle_per_day: Annotated[float, col("of these, as many as fall on one day", "IDLE-PER-DAY")]
     used_once: Annotated[int, "idle ones with one producer and at most one transaction"]
     used_again: Annotated[int, "idle ones with more; compaction left too few records of the others"]
     expiring: Annotated[int | None, "of these, in the last seventh of transactional.id.expiration.ms"]
