@@ -146,6 +146,7 @@ CHURN = Table(
 
 
 def view_churn(found: IdChurn) -> Document:
+    """`transactions churn`: the prefixes, those with most idle IDs first, and findings about them."""
     rows = [
         row_of(
             PrefixRow,
