@@ -454,8 +454,8 @@ CONNECT_ERRORS: Final = (
         "fencing-skipped",
         (r"Skipping zombie fencing round",),
         "No round of zombie fencing was necessary: harmless",
-        "The line itself gives the reason: all old generations are fenced, the connector is new, or it had and has "
-        "one task, whose own producer fences the old one.",
+        "The line itself gives the reason: all old generations are fenced, the connector is new, or it "
+        "has one task, as before, whose own producer fences the old one.",
         (
             "nothing to do; eosctl inspect-config --connector {connector} --group-id {group} shows the task count "
             "record",

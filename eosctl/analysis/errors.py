@@ -451,8 +451,8 @@ TRANSACTION_ERRORS: Final = (
             r"|Invalid transition attempted from state",
         ),
         "The producer failed earlier, and refuses every further call",
-        "This message is a consequence. The error that made the producer fail stands above it in the log, mostly at "
-        "`Transiting to fatal error state` or `Transiting to abortable error state`.",
+        "This message is a consequence. The error that made the producer fail is above it in the log, "
+        "usually at `Transiting to fatal error state` or `Transiting to abortable error state`.",
         (
             "look for the first exception of the task in the log, and explain that one",
             RESTART,

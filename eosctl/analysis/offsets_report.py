@@ -224,9 +224,9 @@ def _logical_duplicates(
     if found:
         yield kinds.LOGICAL_DUPLICATES.finding(
             subject,
-            f"{pluralize(len(found), 'key stands', 'keys stand')} there more than once, as the same JSON in other "
-            f"bytes (the first: {' and '.join(map(_text, found[0]))}): a connector finds only the key that it "
-            "writes, the REST interface perhaps the other key",
+            f"{pluralize(len(found), 'key is', 'keys are')} there more than once, as the same JSON in "
+            f"other bytes (the first: {' and '.join(map(_text, found[0]))}): a connector finds only the key "
+            "that it writes; the REST interface may find the other key",
             {"keys": len(found), "examples": [[base64_of(raw) for raw in same] for same in found[:EXAMPLES]]},
         )
 

@@ -208,7 +208,7 @@ VERIFIED: Final = Check(
     Severity.INFO,
     Meaning("a late batch cannot hang", "`transactions hanging` should find nothing"),
     Meaning(
-        "a batch that arrives late hangs for ever and stops read_committed consumers, workers among them",
+        "a late batch hangs forever, and stops read_committed consumers, including workers",
         "watch `transactions hanging`",
     ),
 )

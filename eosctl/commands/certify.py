@@ -158,7 +158,7 @@ State: TypeAlias = Annotated[
     Path | None,
     typer.Option(
         metavar="DIR",
-        help="A small file system of its own in which the connector keeps state, ${certify:state} in its config; "
+        help="A small, separate file system for the connector's state, ${certify:state} in its config; "
         "fill-disk fills it.",
         show_default=False,
     ),

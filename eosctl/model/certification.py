@@ -390,7 +390,7 @@ def fault_kinds(
             raise UsageError(f"--faults {name} needs more processes", hint=f"give {needs}")
         if known[name].of_state and not has_state:
             raise UsageError(
-                f"--faults {name} needs the connector's state", hint="give --state DIR, a small file system of its own"
+                f"--faults {name} needs the connector's state", hint="give --state DIR, a small, separate file system"
             )
         if version < known[name].since:
             raise UsageError(

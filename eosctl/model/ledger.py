@@ -111,11 +111,11 @@ def _next_start(each: LedgerRange, place: int | None) -> int | None:
     match each.kind:
         case LedgerRangeKind.RECREATED:
             if not each.start == each.end == place:
-                raise Bug(f"{where}: the cursor stands at {place}")
+                raise Bug(f"{where}: the cursor is at {place}")
             return None
         case LedgerRangeKind.TRUNCATED:
             if each.end != place or each.start >= each.end:
-                raise Bug(f"{where}: the cursor stands at {place}")
+                raise Bug(f"{where}: the cursor is at {place}")
             return each.start
         case _:
             if place not in {None, each.start} or each.start >= each.end:

@@ -351,7 +351,8 @@ def _check_state(directory: Path) -> None:
     hint = f"mount a small one there: mount -t tmpfs -o size=8m tmpfs {directory}"
     if not directory.is_mount():
         raise UsageError(
-            f"--state {directory} is no file system of its own, and --faults fill-disk fills it", hint=hint
+            f"--state {directory} is not a separate file system: --faults fill-disk would fill the shared one",
+            hint=hint,
         )
     if left := sorted(each.name for each in directory.iterdir() if each.name != "lost+found"):
         raise UsageError(

@@ -428,7 +428,7 @@ def plan_eosctl(planner: Planner) -> Iterator[Need]:
     yield client.needs(
         Operation.DESCRIBE,
         topic(CONSUMER_OFFSETS),
-        "it is checked that every group has a coordinator, for others are in no list of groups",
+        "to check that every group has a coordinator: groups without one are in no list",
         source="KafkaApis.handleTopicMetadataRequest",
         symptom="eosctl fence refuses an ID that a group may have which it may not describe",
         loss="knowing that a Connect group does not exist",

@@ -320,7 +320,7 @@ def _records(planner: Planner, connector: ConnectorConfig, producer: Client) -> 
             yield producer.needs(
                 Operation.CREATE,
                 pattern,
-                "a broker that does not know the new topic yet takes the producer for one who wants it created"
+                "a broker that does not know the new topic yet treats the producer as its creator"
                 if creates
                 else "if a topic does not exist, a broker creates it for any principal with Create",
                 source="auto.create.topics.enable; KafkaApis.handleTopicMetadataRequest",

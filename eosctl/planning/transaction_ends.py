@@ -139,7 +139,7 @@ def _ended(
             return f"{holder}: {last} being committed, its coordinator is writing the markers"
         case TransactionState.COMPLETE_ABORT | TransactionState.PREPARE_ABORT:
             return f"{holder}: {last} aborted and cannot be committed; {LOST}"
-    return f"{holder}: no transaction of producer {producer} is open; what became of its last one is not known by that"
+    return f"{holder}: no transaction of producer {producer} is open; the end of its last one is unknown"
 
 
 def _is_last_of(producer: ProducerIdAndEpoch, described: TransactionDescription, logged: TransactionLogValue) -> bool:
@@ -161,7 +161,7 @@ def _is_last_of(producer: ProducerIdAndEpoch, described: TransactionDescription,
 def _hint(request: CommitRequest, facts: CommitFacts) -> str:
     described, name = facts.described, request.transactional_id
     if described is None or described.state is not TransactionState.ONGOING:
-        return f"`eosctl transactions log {name} --history` shows what became of each of its transactions"
+        return f"`eosctl transactions log {name} --history` shows the end of each of its transactions"
     if described.producer != request.producer:
         return "ask the owner again; if no owner will end the transaction, abort it by fencing the ID: `eosctl fence`"
     if facts.ownership.owners or facts.live.why_in_use([name], None) is not None:

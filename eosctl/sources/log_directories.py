@@ -507,7 +507,7 @@ def _indexed(segments: PartitionSegments) -> tuple[AbortedTransaction, ...] | Sk
             entries = _decoded(index, partial(decode_transaction_index, base_offset=base))
             found += [AbortedTransaction(*each[:3]) for each in entries]
         elif not any(_beside(path, other).exists() for other in ("index", "timeindex")):
-            return Skipped(f"beside the segment {path} are no index files")
+            return Skipped(f"segment {path} has no index files")
     return tuple(each for each in found if each.marker >= segments.log_start_offset)
 
 

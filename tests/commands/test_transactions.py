@@ -411,7 +411,7 @@ def test_an_abort_that_is_missing_in_the_transaction_index_is_named(trace_beside
 
 
 def test_files_that_were_not_copied_or_are_of_a_newer_version_are_unknown(trace_beside: Callable[..., Ran]):
-    assert "are no index files" in state_of(trace_beside())["aborted"]["skipped"]
+    assert "has no index files" in state_of(trace_beside())["aborted"]["skipped"]
     shown = trace_beside(format="table")
     assert "aborted transactions of orders-0 are not known" in shown.stdout + shown.stderr
     newer = state_of(trace_beside(txnindex=INDEXED + b"\x00\x01" + INDEXED[2:], snapshot=b"\x00\x02" + KNOWN[2:]))

@@ -271,7 +271,7 @@ def test_an_ended_transaction_is_reported_with_its_end(state, producer, version,
 )
 def test_another_epoch_s_last_transaction_proves_nothing_that_it_does_not_show(state, producer, version):
     said = objections(ended(state, producer, version))
-    assert "what became of its last one is not known by that" in said
+    assert "the end of its last one is unknown" in said
     assert "committed already" not in said
     assert "aborted" not in said
 
@@ -280,7 +280,7 @@ def test_behind_the_last_epoch_the_next_producer_id_shows_that_it_is_committed()
     last, follows = CommitRequest("sink-7", ProducerIdAndEpoch(42, 32_766), 5.0), ProducerIdAndEpoch(43, 0)
     state = TransactionState.COMPLETE_COMMIT
     assert "committed already" in objections(ended(state, follows, 2, previous_producer_id=42), last)
-    assert "not known by that" in objections(ended(state, follows, 2, previous_producer_id=41), last)
+    assert "is unknown" in objections(ended(state, follows, 2, previous_producer_id=41), last)
 
 
 AT_WORK = LiveOwners({("sink", 7): (LiveOwner("g", ConnectorTaskId("sink", 7), "w"),)})

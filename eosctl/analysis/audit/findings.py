@@ -198,7 +198,7 @@ def change_words(changes: Sequence[OffsetsChange]) -> str:
         *count_words(total_records(each.left_out for each in changes), "left out"),
     ]
     if any(each.open for each in changes):
-        done.append("the connector has not come as far again as it was")
+        done.append("the connector has not reached its earlier position again")
     return f"{said}: {', and '.join(done) or 'no record was written again or skipped'}"
 
 

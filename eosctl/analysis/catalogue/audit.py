@@ -128,8 +128,8 @@ EVIDENCE_ALTERED: Final = FindingKind(
     name="evidence-altered",
     title="evidence file was altered",
     severity=Severity.ERROR,
-    cause="The file, or its signature, is not as `--evidence` wrote it, or another key signed it: nothing in it shows "
-    "anything.",
+    cause="The file or its signature was changed after `--evidence` wrote it, or another key signed it: "
+    "the file proves nothing.",
     fix="copy the file and its signature again from their origin, and get the public key from the signer",
     source="OpenSSH, the signature format SSHSIG",
     commands=("verify",),
@@ -183,7 +183,7 @@ DATA_OUTSIDE_TRANSACTION: Final = FindingKind(
     name="data-outside-transaction",
     title="data outside any transaction",
     severity=Severity.ERROR,
-    cause="Records in an output topic that no transaction holds are repeated after a crash.",
+    cause="Records that were written to an output topic outside any transaction are repeated after a crash.",
     fix="find the writer: a worker with exactly-once support off, or another application that writes here",
     source="KIP-618",
     commands=("audit",),
@@ -193,7 +193,7 @@ HANGING_TRANSACTION: Final = FindingKind(
     name="hanging-transaction",
     title="hanging transaction",
     severity=Severity.ERROR,
-    cause="It is open, and no coordinator will ever end it: read_committed consumers stop there.",
+    cause="The transaction is open, and no coordinator will ever end it: read_committed consumers stop there.",
     fix="`eosctl transactions hanging --topic <topic>` shows it, `eosctl transactions abort --topic <topic> "
     "--partition <partition>` ends it",
     source="KIP-664",
@@ -204,7 +204,7 @@ OTHER_WRITER: Final = FindingKind(
     name="other-writer",
     title="another application writes to the connector's topic",
     severity=Severity.WARNING,
-    cause="The transactional ID of the producer is no task's. The verdict on the connector does not rest on it.",
+    cause="No task has the transactional ID of this producer. It does not affect the verdict on the connector.",
     fix="`eosctl transactions list --producer-id <producer-id>` names it; give each writer its own topic if readers "
     "expect one only",
     source="KIP-618",
@@ -326,7 +326,7 @@ UNREADABLE_RANGE: Final = FindingKind(
     name="unreadable-range",
     title="offsets that cannot be read",
     severity=Severity.WARNING,
-    cause="Batches are damaged, or no broker serves them: nothing is judged there.",
+    cause="Batches are damaged, or no broker serves them: the audit judges nothing there.",
     fix="compare with another replica by kafka-dump-log.sh on its segment",
     source="Kafka's record batch format",
     commands=("audit",),

@@ -30,8 +30,8 @@ MIXED: Final = FindingKind(
     name="mixed-phases",
     title="mixed phases",
     severity=Severity.ERROR,
-    cause="A worker that is not enabled writes without transactions and is fenced by nothing; only its peers hold the "
-    "promise. During the second rolling restart this is so for a while.",
+    cause="A worker that is not enabled writes without transactions, and nothing fences its tasks. During "
+    "the second rolling restart this is normal for a while.",
     fix="finish the rolling step: `eosctl upgrade-check --to enabled` says which worker is next",
     source="KIP-618; Worker.startExactlyOnceSourceTask, Worker.startSourceTask",
 )
@@ -49,7 +49,7 @@ CONTRADICTION: Final = FindingKind(
     name="file-contradicts-worker",
     title="file and worker contradict each other",
     severity=Severity.WARNING,
-    cause="A worker reads its properties file when it starts; a change has no effect before.",
+    cause="A worker reads its properties file only when it starts.",
     fix="restart the workers whose file was changed, one after the other; or give the file that they run with",
     source="ConnectDistributed.main",
 )
@@ -239,8 +239,8 @@ TOO_OLD: Final = FindingKind(
     name="worker-too-old",
     title="worker before 3.3",
     severity=Severity.ERROR,
-    cause="Kafka 3.3.0 introduced exactly-once sources. An older one ignores the setting, and nothing fences the "
-    "tasks that it runs.",
+    cause="Kafka 3.3.0 introduced exactly-once sources. An older worker ignores the setting, and nothing "
+    "fences its tasks.",
     fix="upgrade the worker to Kafka 3.3 or newer and restart it; this may be the same restart that sets preparing",
     source="KIP-618; DistributedConfig.exactlyOnceSourceEnabled",
 )
@@ -352,7 +352,7 @@ MIRROR: Final = FindingKind(
     name="mirror-reads-uncommitted",
     title="MirrorMaker reads uncommitted",
     severity=Severity.WARNING,
-    cause="Exactly-once of a mirror holds for what its consumer reads.",
+    cause="With read_uncommitted, the default, a mirror also copies records of aborted transactions.",
     fix="set source.consumer.isolation.level=read_committed: PUT /connectors/<connector>/config; in dedicated mode, "
     "which has no such request, set <source>.consumer.isolation.level=read_committed in mm2.properties and restart "
     "the nodes",
@@ -374,8 +374,8 @@ FAILED: Final = FindingKind(
     name="tasks-failed",
     title="tasks of a source failed",
     severity=Severity.WARNING,
-    cause="Under exactly-once a task fails where fencing, its producer or its offsets topic fails; Connect never "
-    "restarts it.",
+    cause="With exactly-once, a task fails if fencing, its producer or its offsets topic fails. Connect "
+    "never restarts it.",
     fix="read why: GET /connectors/<connector>/status; then restart each of them: POST "
     "/connectors/<connector>/tasks/<task>/restart. `restart?includeTasks=true` restarts all with one request. But "
     "a leader whose transactional ID expired or was fenced refuses that request, and then every change until it is "
@@ -570,8 +570,8 @@ HELD_BACK: Final = FindingKind(
     title="consumers wait for a transaction in progress",
     severity=Severity.INFO,
     cause="A `read_committed` consumer gets no record beyond the last stable offset, which is the first "
-    "record of a transaction that has not ended. Its coordinator aborts it when its timeout has "
-    "passed; no commit of another producer helps.",
+    "record of a transaction that has not ended. The transaction's coordinator aborts it after "
+    "its timeout; no commit of another producer helps.",
     fix="see which groups wait: `eosctl transactions lso`. If its producer is permanently gone: `eosctl fence "
     "--transactional-id <transactional-id>` ends it now",
     source="KIP-98; TransactionCoordinator.abortTimedOutTransactions",

@@ -6,12 +6,12 @@ from eosctl.model.report import FindingKind, OlderFix, Severity
 from eosctl.model.versions import STOPPED_STATE
 
 ONCE_MORE: Final = (
-    "restart a task again that is FAILED then with `Failed to write to config topic`: the leader's transactional "
+    "if a task is FAILED then with `Failed to write to config topic`, restart it again: the leader's transactional "
     "ID had expired"
 )
 
 RESTART_CONNECTOR: Final = (
-    "restart the connector, which writes its task configs where its worker does not know them: POST "
+    "restart the connector, which writes the task configs that its worker does not know: POST "
     "/connectors/<connector>/restart. If the finding stays, that worker knows them all and has written none: "
 )
 WRITE_TASK_CONFIGS: Final = (
@@ -41,7 +41,7 @@ MIXED_WRITERS: Final = FindingKind(
     title="leader without exactly-once wrote",
     severity=Severity.ERROR,
     cause="A leader that is disabled writes without transactions, and fences no earlier leader. Once a "
-    "leader writes in transactions again the plain records are history, and only an info.",
+    "leader writes in transactions again, the earlier records are only an info.",
     fix="set exactly.once.source.support to preparing or enabled on every worker and restart them one by one; check "
     "with `eosctl upgrade-check --to <phase>`. After a downgrade on purpose there is nothing to do",
     source="KIP-618; KafkaConfigBackingStore.sendPrivileged",
@@ -94,8 +94,8 @@ FATAL_RECORD: Final = FindingKind(
     "the same poll. Before 3.9 it stops reading the topic (`Unexpected exception in Thread[KafkaBasedLog Work "
     "Thread`), and cannot be restarted while the topic has the record.",
     fix="before you restart any worker, set cleanup.policy=compact on the topic. The log cleaner removes records "
-    "without a key after their segment is closed (segment.ms, 7 days: lower it for a while). A session key of a "
-    "bad form is followed by the leader's next one (inter.worker.key.ttl.ms, 1 hour)",
+    "without a key after their segment is closed (segment.ms, 7 days: lower it for a while). The leader "
+    "replaces a malformed session key (inter.worker.key.ttl.ms, 1 hour)",
     source="KafkaConfigBackingStore.onCompletion, KafkaBasedLog.poll, Cleaner.shouldRetainRecord",
     commands=("inspect-config",),
 )
@@ -200,8 +200,8 @@ IMPOSSIBLE_CONNECTOR: Final = FindingKind(
     name="impossible-connector",
     title="connector that cannot run",
     severity=Severity.ERROR,
-    cause="A worker takes any name of a topic into a connector's config, and any config that it finds in the "
-    "config topic. This connector or its tasks turn FAILED. All other connectors continue. A name that is too long "
+    cause="A worker accepts any topic name in a connector's config, and any config in the config topic. "
+    "This connector or its tasks turn FAILED. All other connectors continue. A name that is too long "
     "for the group's protocol ends every worker.",
     fix="write its config again: PUT /connectors/<connector>/config, or delete it: DELETE /connectors/<connector>",
     source="Topic.validate, ConnectorConfig.configDef, IncrementalCooperativeConnectProtocol.serializeAssignment",
@@ -327,10 +327,11 @@ SHADOWED_OFFSET: Final = FindingKind(
     name="shadowed-offset",
     title="shadowed offset",
     severity=Severity.ERROR,
-    cause="The merged view puts a missing offset of the own topic over the worker's: the connector begins from "
-    "nothing and copies everything again. Measured: 1,000 duplicates of 1,000 records. It is a warning if the "
-    "connector-specific topic has other offsets. The connector runs with them, and may no longer read the source "
-    "partitions that are missing there.",
+    cause="In the merged view a missing offset of the connector-specific topic hides the worker-global "
+    "offset: the connector begins without an offset and copies everything again. Measured: 1,000 "
+    "duplicates of 1,000 records. It is a warning if the connector-specific topic has other offsets. "
+    "The connector runs with them, and may no longer read the source partitions that are missing "
+    "there.",
     fix="stop it (PUT /connectors/<connector>/stop), take offsets.storage.topic out of its config (PUT "
     "/connectors/<connector>/config), then move: `eosctl migrate-offsets --connector <connector> --to-topic <topic> "
     "--stop --set-config --resume`",
@@ -365,7 +366,7 @@ MALFORMED_OFFSET: Final = FindingKind(
     name="malformed-offset",
     title="unusable offset",
     severity=Severity.ERROR,
-    cause="A connector is given no offset where the value cannot be read.",
+    cause="A connector gets no offset if its value cannot be read.",
     fix="set these offsets again: `eosctl offsets restore <file> --connector <connector> --stop --resume`",
     older=OlderFix(
         STOPPED_STATE,

@@ -53,7 +53,7 @@ TARGET_CONNECTOR_EXISTS: Final = FindingKind(
     title="target connector exists",
     severity=Severity.WARNING,
     cause="It keeps its config and resumes from the other connector's offsets.",
-    fix="check that both connectors read the same source If it does not, take another name, or delete it first",
+    fix="check that both connectors read the same source. If they do not, take another name, or delete it first",
     source="KIP-618",
     commands=("migrate-offsets",),
 )

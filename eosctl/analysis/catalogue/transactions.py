@@ -368,8 +368,8 @@ OLD_TRANSACTIONS: Final = FindingKind(
     "current transaction, which may be a later one. New clusters have 2; an upgraded cluster keeps its level until "
     "it is raised.",
     fix="when all brokers and controllers run 4.0 or newer and will stay there: `kafka-features.sh "
-    "--bootstrap-server <broker> upgrade --feature transaction.version=2`. Producers that run take it over once "
-    "they have connected again; a restart of the task does that at once",
+    "--bootstrap-server <broker> upgrade --feature transaction.version=2`. Running producers use it after "
+    "their next connection; a restart of the task does that at once",
     source="KIP-890, KIP-1022; TransactionManager.maybeUpdateTransactionV2Enabled (from 4.0 on), "
     "TransactionVersion.supportsEpochBump (from 4.0 on)",
 )

@@ -123,7 +123,7 @@ def _own_missing(evidence: Evidence) -> Iterator[Finding | Skipped]:
         if isinstance(topic.facts, Skipped):
             yield topic.facts
         elif topic.facts is None and name in statuses and statuses[name].producing_tasks:
-            message = f"its tasks run, and there is no topic {topic.name}, in which it has its offsets"
+            message = f"its tasks run, and its offsets topic {topic.name} does not exist"
             cure = for_connector(kinds.OWN_MISSING.fix_for(min(evidence.versions, default=NEWEST)), name)
             yield kinds.OWN_MISSING.finding(name, message, {"offsets_topic": topic.name}, cure=cure)
 

@@ -287,7 +287,7 @@ def _stranger(evidence: Evidence) -> Iterator[Finding | Skipped]:
         usual, count = Counter(reported.values()).most_common(1)[0]
         for url, names in reported.items():
             if names != usual and (count > 1 or not names & usual):
-                message = f"the worker knows other connectors than the others: {_difference(names, usual)}"
+                message = f"the worker knows different connectors than the others: {_difference(names, usual)}"
                 yield kinds.STRANGER.finding(
                     url, message, {"more": sorted(names - usual), "fewer": sorted(usual - names)}
                 )
@@ -436,7 +436,7 @@ GROUP_RULES: Final = (
     ),
     Rule(
         kinds.SIGNATURES,
-        "Does every worker take the signatures of all others?",
+        "Does every worker accept the signatures of all others?",
         needs=("worker_files",),
         check=_signatures,
         blocks=frozenset({"preparing", "enabled"}),

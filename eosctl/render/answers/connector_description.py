@@ -104,7 +104,7 @@ class ConnectorIdRow(Struct, frozen=True):
     producer_epoch: Annotated[int | None, col("its epoch", "EPOCH")]
     open_s: Annotated[float | None, "how long its transaction is open"]
     last_commit: str | Skipped | None
-    quiet_s: Annotated[float | None, "since its last commit, as far as the transaction log goes back"]
+    quiet_s: Annotated[float | None, "time since its last commit in the transaction log"]
 
 
 class LastCommitRow(Struct, frozen=True):

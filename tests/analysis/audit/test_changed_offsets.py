@@ -133,7 +133,7 @@ def test_records_that_were_not_read_again_yet_are_not_counted(orders):
     go_on(orders, range(5, 8))
     report = audit(orders.brokers)
     assert judgement(report) == (ALTERED, (9, 9), (0, 0))
-    assert "has not come as far again as it was" in judged(report).reasons[0]
+    assert "has not reached its earlier position again" in judged(report).reasons[0]
 
 
 def test_a_change_that_the_connector_has_not_continued_from_has_done_nothing_yet(orders):
