@@ -1,6 +1,5 @@
 """`eosctl certify`: whether a connector's claim to exactly-once is true."""
 
-import shlex
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -252,6 +251,6 @@ def _selector(option: str, text: str | None) -> Selector | None:
     return None if text is None else selector_of(option, text)
 
 
-def _typed(seed: int, *, named: bool) -> str:
-    """The command line that repeats this one."""
-    return shlex.join(["eosctl", *sys.argv[1:], *(() if named else ("--seed", str(seed)))])
+def _typed(seed: int, *, named: bool) -> tuple[str, ...]:
+    """The words of the command line that repeats this one."""
+    return ("eosctl", *sys.argv[1:], *(() if named else ("--seed", str(seed))))

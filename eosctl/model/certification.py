@@ -310,11 +310,16 @@ class Versions(NamedTuple):
 
 
 class Certificate(Result, frozen=True, kw_only=True):
-    """The verdict on one connector; as_of is in ms. unsaid are the reasons for neither a certificate nor a failure."""
+    """The verdict on one connector; as_of is in ms. reasons are those for neither a certificate nor a failure.
+
+    plugins are as the user named them, none: the workers' own. config has its secrets hidden.
+    """
 
     as_of: int
     versions: Versions
     claim: Claim
+    plugins: tuple[str, ...]
+    config: Mapping[str, object]
     seed: int
     identity: str
     truth: str
@@ -354,10 +359,20 @@ class Certificate(Result, frozen=True, kw_only=True):
         return self.verdict is not Verdict.CANNOT_TELL
 
     @property
+    def faults(self) -> tuple[Fault, ...]:
+        """The faults that were tried, in their order."""
+        return tuple(dict.fromkeys(each.round.fault for each in self.rounds if each.round.fault is not Fault.NONE))
+
+    @property
+    def delivered(self) -> int:
+        return sum(each.delivered for each in self.rounds)
+
+    @property
     def sentence(self) -> str:
         """The verdict in one sentence."""
-        faults = [each for each in self.rounds if each.round.fault is not Fault.NONE]
-        where = f"{pluralize(len(faults), 'round')} with faults, seed {self.seed}"
+        count = sum(each.round.fault is not Fault.NONE for each in self.rounds)
+        records = pluralize(self.delivered, "record")
+        where = f"{pluralize(count, 'round')} with faults, {records}, seed {self.seed}"
         if self.claim_fails:
             return f"failed: exactly-once is {self.claim.exactly_once} by {self.claim.connector_class}."
         if self.verdict is Verdict.FAILED:

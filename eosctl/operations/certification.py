@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -25,6 +26,7 @@ from eosctl.clients.rest import NotFound
 from eosctl.clients.rest_identity import WorkerUrl
 from eosctl.codecs.connector_files import decode_connector
 from eosctl.codecs.record_identity import selected
+from eosctl.codecs.secrets import mask_properties, mask_text
 from eosctl.errors import ConfigError, EosctlError, Refused, TimedOut, Undecodable, UsageError
 from eosctl.files import CERTIFIED_CONFIG, read_text
 from eosctl.model.certification import (
@@ -74,12 +76,17 @@ PROBES: Final = 8
 MOST_WITNESSES: Final = 20
 HOOKS: Final = frozenset({"commit", "commitRecord"})
 PLACEHOLDER: Final = re.compile(r"\$\{certify:([^}]*)\}")
+NOT_TRIED: Final = "No round was run; --undeclared runs the rounds nevertheless, for a verdict on losses and repeats."
+UNTRIED: Final[Mapping[Support, str]] = {
+    Support.UNDECLARED: f"The connector does not implement exactlyOnceSupport, which is its claim. {NOT_TRIED}",
+    Support.UNSUPPORTED: f"exactlyOnceSupport answers UNSUPPORTED for this config. {NOT_TRIED}",
+}
 BOUNDARY_INTERVAL: Final = "transaction.boundary.interval.ms"
 JSON_CONVERTER: Final = "org.apache.kafka.connect.json.JsonConverter"
 
 
 class CertifyRequest(Struct, frozen=True, kw_only=True):
-    """The connector to certify, and the conditions.
+    """The connector to certify, and the conditions; command are the words that repeat it.
 
     config is the connector's file. only are the rounds of the schedule to run, none: all. keep_going: continue after a
     failed round. undeclared: also certify a connector that does not declare its support.
@@ -98,7 +105,7 @@ class CertifyRequest(Struct, frozen=True, kw_only=True):
     only: tuple[int, ...] = ()
     keep_going: bool = False
     undeclared: bool = False
-    command: str = ""
+    command: tuple[str, ...] = ()
 
 
 def certify(request: CertifyRequest, reporter: Reporter) -> Certificate:
@@ -121,15 +128,16 @@ def certify(request: CertifyRequest, reporter: Reporter) -> Certificate:
         with Session(options) as session:
             if claim.exactly_once in {Support.UNDECLARED, Support.UNSUPPORTED} and not request.undeclared:
                 return _certificate(
-                    request, claim, (), (), ("its support of exactly-once is not declared",), "not read"
-                )
+                    request, claim, written, (), (), (f"its support of exactly-once is {claim.exactly_once}",),
+                    "not read", (UNTRIED[claim.exactly_once],),
+                )  # fmt: skip
             opened = open_source(
                 source, request.identity, filled, session.client_properties, _environment(site, filled)
             )
             selectors = request.identity, request.lane, request.order
             with DeliveredRecords(session.client_properties, selectors) as records:
                 running = RunningConnector(site, opened, records, session, _supported(config, claim, request))
-                return _Certification(request, kinds, claim, running, reporter).run()
+                return _Certification(request, kinds, claim, written, running, reporter).run()
 
 
 def _connector_file(file: Path) -> Mapping[str, str]:
@@ -199,10 +207,12 @@ class _Certification:
         request: CertifyRequest,
         kinds: Sequence[FaultKind],
         claim: Claim,
+        written: Mapping[str, str],
         running: RunningConnector,
         reporter: Reporter,
     ) -> None:
         self._request, self._claim, self._running, self._reporter = request, claim, running, reporter
+        self._written = written
         self._kinds = [each for each in kinds if not each.transactional or request.site.exactly_once == "enabled"]
         self._known: list[Anomaly] = []
         self._witnesses: list[Witness] = []
@@ -226,7 +236,9 @@ class _Certification:
                 if self._is_hopeless():
                     break
         truth = self._running.source.truth.description
-        return _certificate(request, self._claim, self._results, self._witnesses, self._reasons(), truth, self._notes())
+        return _certificate(
+            request, self._claim, self._written, self._results, self._witnesses, self._reasons(), truth, self._notes()
+        )
 
     def _notes(self) -> Sequence[str]:
         expected = self._running.source.expected()
@@ -519,6 +531,7 @@ def _reasons(request: CertifyRequest, claim: Claim, results: Sequence[RoundResul
 def _certificate(
     request: CertifyRequest,
     claim: Claim,
+    written: Mapping[str, str],
     results: Sequence[RoundResult],
     witnesses: Sequence[Witness],
     reasons: Sequence[str],
@@ -530,6 +543,8 @@ def _certificate(
         as_of=Session.now(),
         versions=Versions(site.kafka_version, site.connect_version or site.kafka_version, claim.plugin_version),
         claim=claim,
+        plugins=site.plugins,
+        config=mask_properties(written),
         seed=request.seed,
         identity=str(request.identity),
         truth=truth,
@@ -538,5 +553,5 @@ def _certificate(
         witnesses=tuple(witnesses),
         reasons=tuple(reasons),
         notes=tuple(notes),
-        repeat=request.command,
+        repeat=shlex.join(map(mask_text, request.command)),
     )

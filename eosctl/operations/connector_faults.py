@@ -275,7 +275,8 @@ def _kill_broker(round_: Round, running: RunningConnector) -> None:
     running.site.sandbox.start_broker(node)
 
 
-def _move_coordinator(_: Round, running: RunningConnector) -> None:
+def _move_coordinator(round_: Round, running: RunningConnector) -> None:
+    """In some rounds tasks start meanwhile: running ones only send their requests to another broker."""
     [transactional_id] = _task_ids(running)[:1]
     before = _coordinator(running, transactional_id)
     if before is None:
@@ -283,6 +284,8 @@ def _move_coordinator(_: Round, running: RunningConnector) -> None:
     running.note(f"stop broker {before}, the coordinator of {transactional_id}")
     running.site.sandbox.stop_broker(before)
     try:
+        if round_.pick(1, 0, 1):
+            running.restart()
         deadline = Deadline(PATIENCE_S)
         while (now := _coordinator(running, transactional_id)) in {None, before}:
             if not deadline.pause(LOOK_S):

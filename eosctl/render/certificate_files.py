@@ -23,13 +23,18 @@ def certificate_page(certificate: Certificate) -> str:
     claim, versions, verdict = certificate.claim, certificate.versions, certificate.verdict
     facts = (
         ("Connector", claim.connector_class),
+        ("Plugin", ", ".join(certificate.plugins) or "the workers' own"),
         ("Plugin version", versions.plugin),
         ("Kafka", f"brokers {versions.kafka}, workers {versions.connect}, exactly-once {certificate.exactly_once}"),
         ("exactlyOnceSupport", claim.exactly_once),
         ("canDefineTransactionBoundaries", claim.transaction_boundaries),
+        ("Methods that matter", "; ".join(f"{name} in {owner}" for name, owner in claim.overridden.items())),
         ("Identity of a record", certificate.identity),
         ("Truth", certificate.truth),
         ("Seed", str(certificate.seed)),
+        ("Rounds", f"{len(certificate.rounds)} in {sum(each.elapsed_s for each in certificate.rounds):.0f} s"),
+        ("Faults", ", ".join(certificate.faults) or "none"),
+        ("Records", f"{certificate.delivered:,} delivered to read_committed consumers"),
         ("Made", f"{rfc3339(certificate.as_of)} by eosctl {__version__}"),
     )
     parts = (
@@ -41,6 +46,8 @@ def certificate_page(certificate: Certificate) -> str:
         _table(ROUND_HEADERS, map(_round, certificate.rounds)),
         "<h2>Witnesses</h2>" if certificate.witnesses else "",
         _table(WITNESS_HEADERS, map(_witness, certificate.witnesses)) if certificate.witnesses else "",
+        "<h2>Config</h2>",
+        _table((), [(_text(key), _text(str(value))) for key, value in certificate.config.items()]),
         f"<h2>Repeat it</h2><pre>{_text(certificate.repeat)}</pre>",
     )
     head = (
@@ -51,12 +58,14 @@ def certificate_page(certificate: Certificate) -> str:
     return f'<!doctype html>\n<html lang="en"><head>{head}</head><body>\n{"".join(parts)}\n</body></html>\n'
 
 
-ROUND_HEADERS: Final = ("Round", "Fault", "Boundary", "Verdict", "Delivered", "Lost", "Doubled", "Reordered", "Acts")
+ROUND_HEADERS: Final = (
+    "Round", "Fault", "Boundary", "Verdict", "Seconds", "Delivered", "Lost", "Doubled", "Reordered", "Acts",
+)  # fmt: skip
 WITNESS_HEADERS: Final = ("Harm", "Source record", "Round", "Just before", "Records")
 
 
 def _round(result: RoundResult) -> tuple[str, ...]:
-    figures = (result.delivered, result.lost, result.doubled, result.reordered)
+    figures = (round(result.elapsed_s), result.delivered, result.lost, result.doubled, result.reordered)
     verdict = f'<span class="{result.verdict}">{_text(result.verdict)}</span> {_text(result.reason)}'
     acts = _list(f"{rfc3339(at)} {what}" for at, what in result.happened)
     round_ = result.round
@@ -104,6 +113,12 @@ def certificate_junit(certificate: Certificate) -> str:
             ("connector.class", certificate.claim.connector_class),
             ("plugin.version", certificate.versions.plugin),
             ("kafka.version", certificate.versions.kafka),
+            ("connect.version", certificate.versions.connect),
+            ("exactly.once.source.support", certificate.exactly_once),
+            ("eosctl.version", __version__),
+            ("verdict", certificate.verdict),
+            ("faults", ", ".join(certificate.faults)),
+            ("delivered", str(certificate.delivered)),
             ("seed", str(certificate.seed)),
             ("repeat", certificate.repeat),
         )

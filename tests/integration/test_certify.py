@@ -74,6 +74,20 @@ def test_records_that_a_connector_aborts_by_its_own_choice_are_not_lost(
     assert data["claim"]["transaction_boundaries"] == "supported"
 
 
+@variation
+def test_a_connector_without_a_claim_fails_at_once_and_the_answer_names_undeclared_and_hides_passwords(
+    eosctl: Eosctl, plugin: Path, tmp_path: Path
+) -> None:
+    config = lying(tmp_path, "undeclared", password="hunter2")
+    dsn = ("--source-dsn", "postgresql://shop:hunter2@127.0.0.1/shop")
+    ran = eosctl("certify", "--plugin", plugin, "--config", config, *LOAD, *dsn, "--workers", 1, "--faults", "fence")
+    assert ran.exit_code == 1
+    assert "failed: exactly-once is undeclared by LyingSource." in ran.stdout
+    assert "does not implement exactlyOnceSupport" in ran.stdout
+    assert "--undeclared runs the rounds" in ran.stdout
+    assert "hunter2" not in ran.stdout
+
+
 def test_a_disk_that_others_share_is_not_filled(eosctl: Eosctl, plugin: Path, tmp_path: Path) -> None:
     config = lying(tmp_path, "none", state="${certify:state}")
     ran = eosctl("certify", "--plugin", plugin, "--config", config, *LOAD, "--state", tmp_path)

@@ -112,7 +112,8 @@ def test_every_command_in_the_examples_parses(root):
         "github-actions.yml": 1,
         "gitlab-ci.yml": 1,
     }
-    assert [said for found in lines.values() for line in found for said in _problems(line.replace('"$@"', ""))] == []
+    typed = [line.replace('"$@"', "").replace('"$SEED"', "7") for found in lines.values() for line in found]
+    assert [said for line in typed for said in _problems(line)] == []
 
 
 def _scripts(node: object) -> Iterator[str]:

@@ -36,6 +36,8 @@ def certificate(
     return Certificate(
         as_of=0,
         versions=Versions("4.3.1", "4.3.1", "1.0"),
+        plugins=("./source.zip",),
+        config={"connector.class": "org.example.Source", "api.key": "[hidden]"},
         claim=Claim(connector_class="org.example.Source", exactly_once=support, transaction_boundaries=support),
         seed=7,
         identity="value",
@@ -52,13 +54,13 @@ def certificate(
 def test_all_rounds_held_is_certified() -> None:
     held = certificate(HELD)
     assert (held.verdict, exit_code(held)) == (Verdict.CERTIFIED, 0)
-    assert held.sentence == "certified: nothing lost, doubled or reordered (1 round with faults, seed 7)."
+    assert held.sentence == "certified: nothing lost, doubled or reordered (1 round with faults, 10 records, seed 7)."
 
 
 def test_one_failed_round_fails_the_certificate_regardless_of_unknown_rounds() -> None:
     failed = certificate(HELD, FAILED, UNSURE, reasons=("a round could not tell",))
     assert (failed.verdict, exit_code(failed)) == (Verdict.FAILED, 1)
-    assert failed.sentence == "failed: 1 lost (3 rounds with faults, seed 7)."
+    assert failed.sentence == "failed: 1 lost (3 rounds with faults, 19 records, seed 7)."
 
 
 def test_a_reason_is_no_certificate() -> None:
@@ -97,6 +99,21 @@ def test_the_page_escapes_names_and_shows_how_to_repeat_it() -> None:
     assert "eosctl certify --seed 7" in page
     assert "failed: 1 lost" in page
     assert "<script" not in page
+
+
+def test_the_page_and_the_test_cases_name_plugin_config_and_faults() -> None:
+    page = certificate_page(certificate(HELD, FAILED))
+    for name, value in (
+        ("Plugin", "./source.zip"),
+        ("Faults", "kill-worker, fence"),
+        ("Records", "19 delivered to read_committed consumers"),
+    ):
+        assert f"<td>{name}</td><td>{value}</td>" in page
+    assert "<td>api.key</td><td>[hidden]</td>" in page
+    suite = ElementTree.fromstring(certificate_junit(certificate(HELD, FAILED)))[0]
+    properties = {each.get("name"): each.get("value") for each in suite.iter("property")}
+    assert (properties["verdict"], properties["delivered"]) == ("failed", "19")
+    assert properties["faults"] == "kill-worker, fence"
 
 
 def test_the_title_of_a_certificate_page_names_it_a_certificate() -> None:

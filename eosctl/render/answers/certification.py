@@ -100,10 +100,14 @@ class CertificateData(Struct, frozen=True):
     kafka_version: str
     connect_version: str
     exactly_once: str
+    plugins: Annotated[list[str], "--plugin as it was typed; none: the workers' own"]
+    config: Annotated[dict[str, object], "the connector's config, secrets hidden"]
     claim: ClaimRow
     seed: int
     identity: str
     truth: str
+    delivered: Annotated[int, "records that the consumers got in all rounds"]
+    faults: Annotated[list[Fault], "faults that were tried"]
     rounds: list[RoundRow]
     witness: WitnessRow | None
     witnesses: list[WitnessRow]
@@ -144,10 +148,14 @@ def view_certificate(certificate: Certificate) -> Document:
         kafka_version=certificate.versions.kafka,
         connect_version=certificate.versions.connect,
         exactly_once=certificate.exactly_once,
+        plugins=list(certificate.plugins),
+        config=dict(certificate.config),
         claim=claimed,
         seed=certificate.seed,
         identity=certificate.identity,
         truth=certificate.truth,
+        delivered=certificate.delivered,
+        faults=list(certificate.faults),
         rounds=[_round_row(each) for each in certificate.rounds],
         witness=witnesses[0] if witnesses else None,
         witnesses=witnesses,
@@ -159,7 +167,7 @@ def view_certificate(certificate: Certificate) -> Document:
         kind="certificate",
         as_of=rfc3339(certificate.as_of),
         data=data,
-        blocks=(ROUNDS, CLAIMS, WITNESSES) if witnesses else (ROUNDS, CLAIMS),
+        blocks=tuple(each for each in (ROUNDS, CLAIMS, WITNESSES) if each is CLAIMS or getattr(data, each.rows)),
         prose=(certificate.sentence, f"to repeat it: {certificate.repeat}"),
         notes=certificate.notes,
         concludes=True,
