@@ -76,6 +76,8 @@ DEBEZIUM = ("--postgres", "--plugin", "io.debezium:debezium-connector-postgres:3
 ROWS = ("--source-query", "SELECT id FROM shop ORDER BY id", "--identity", "json:after.id")
 UNORDERED_ROWS = ("--source-query", "SELECT id FROM shop", "--identity", "json:after.id")
 """A snapshot of updated rows has no order."""
+WITHOUT = ("--exactly-once", "disabled", "--faults", "kill-worker,freeze-worker")
+"""Faults that repeat records where offsets and records are not of one transaction."""
 TABLE = "CREATE TABLE shop (id bigint PRIMARY KEY, filler text);"
 INSERT = "INSERT INTO shop VALUES ({n}, 'x');"
 WRITE = """\
@@ -153,9 +155,11 @@ SUBJECTS = {
     "aborting-lines": _lying(
         "none", "certified", None, load=PRINTED, boundary="each", **{"transaction.boundary": "connector"}
     ),
-    "file-without": Subject(FILE_STREAM, (*LINES, "--exactly-once", "disabled"), "failed", "doubled"),
+    "file-without": Subject(FILE_STREAM, (*LINES, *WITHOUT), "failed", "doubled"),
     "mirror": Subject(MIRROR, ORDERS, "certified"),
     "postgres": Subject(POSTGRES, (*DEBEZIUM, *ROWS, "--load", "sql:{insert}"), "certified"),
+    "mirror-without": Subject(MIRROR, (*ORDERS, *WITHOUT), "failed", "doubled"),
+    "postgres-without": Subject(POSTGRES, (*DEBEZIUM, *ROWS, "--load", "sql:{insert}", *WITHOUT), "failed", "doubled"),
     "postgres-keys": Subject(SINGLY, (*DEBEZIUM, *UNORDERED_ROWS, "--load", "sql:{new_key}"), "failed", "lost"),
 }  # fmt: skip
 
