@@ -17,11 +17,12 @@ import json
 import re
 from base64 import b64decode, urlsafe_b64decode
 from binascii import a2b_base64
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import lru_cache
 from hashlib import blake2b
+from itertools import repeat
 from struct import error as StructError
 from struct import pack, unpack
 from types import UnionType
@@ -422,11 +423,14 @@ class _WithSchema(Struct, Generic[Row], forbid_unknown_fields=True):
 
 ROW_FOLLOWS: Final = frozenset({"c", "u", "r"})
 ABSENT: Final = object()
+Texts = Sequence[str | bool | None]
+"""Of one column's values; False: it is not compared."""
 ReadValue = Callable[[Any], str | bool | None]
+ReadColumn = Callable[[Sequence[Any]], Texts]
 
 
 class RowReader:
-    """Makes images of a table's rows and of its topic's records.
+    """Makes images of a table's rows and of its topic's records, many at a time, column by column.
 
     The usual record of Debezium, an envelope with the row after the change, is read by a fast path. Other forms are
     left to `read_record` and `topic_text`, which give the same result.
@@ -447,31 +451,28 @@ class RowReader:
         self._known: dict[str, bytes] = {}
         self._has_schema = False
 
-    def row(self, values: Sequence[str | None]) -> RowImage:
-        """Of a row as the database gives it."""
-        both = zip(self._of_table, values, strict=True)
-        return self._image([text if read is None or text is None else read(text) for read, text in both])
+    def rows(self, rows: Sequence[Sequence[str | None]]) -> list[RowImage]:
+        """Of rows as the database gives them."""
+        return self._images([read(values) for read, values in zip(self._of_table, _columns(rows), strict=False)])
 
-    def record(self, key: bytes | None, value: bytes | None) -> RecordImage:
-        """Of a record. Raises Unusable."""
-        envelope = None if value is None else self._envelope(value)
-        if envelope is None or envelope.source.table not in self._names or envelope.op not in ROW_FOLLOWS:
-            return self._other_record(key, value)
-        row, source = envelope.after, envelope.source
-        if not isinstance(row, Struct):
-            return self._other_record(key, value)
-        values = astuple(row)
-        made = self._image_of(values)
-        if made.key is None or not self._is_of(key, values, made.key):
-            return self._other_record(key, value)
-        is_read = envelope.op == "r"
-        if source.lsn is not None:
-            return RecordImage(made.key, made.image, made.blanks, SourcePosition(source.lsn, source.txId, is_read))
-        position = _in_binlog(source.file, source.pos, is_read=is_read)
-        return RecordImage(made.key, made.image, made.blanks, position)
+    def records(self, records: Sequence[tuple[bytes | None, bytes | None]]) -> list[RecordImage | Unusable]:
+        """Of records by their keys and values."""
+        found: list[RecordImage | Unusable | None] = [None] * len(records)
+        usual = [
+            (number, envelope, astuple(envelope.after))
+            for number, (_, value) in enumerate(records)
+            if value is not None
+            and (envelope := self._envelope(value)) is not None
+            and isinstance(envelope.after, Struct)
+        ]
+        images = self._images_of([values for _, _, values in usual])
+        for (number, envelope, values), (key, image, blanks) in zip(usual, images, strict=True):
+            if key is not None and self._is_of(records[number][0], values, key):
+                found[number] = RecordImage(key, image, blanks, _place(envelope))
+        return [self._other_record(*records[number]) if each is None else each for number, each in enumerate(found)]
 
     def _envelope(self, value: bytes) -> _Envelope[Any] | None:
-        """None: it has another form. The last record's form is tried first."""
+        """With a row of the table; None: it has another form. The last record's form is tried first."""
         if self._decoders is None:
             return None
         plain, with_schema = self._decoders
@@ -481,7 +482,7 @@ class RowReader:
             except (DecodeError, RecursionError):
                 continue
             self._has_schema = has_schema
-            return found
+            return found if found.op in ROW_FOLLOWS and found.source.table in self._names else None
         return None
 
     def _is_of(self, key: bytes | None, values: Sequence[object], text: str) -> bool:
@@ -495,36 +496,51 @@ class RowReader:
                 return key_text(self._table, keyed, self._handling) in {None, text}
         return True
 
-    def _other_record(self, key: bytes | None, value: bytes | None) -> RecordImage:
-        read = read_record(self._table, key, value, self._handling)
+    def _other_record(self, key: bytes | None, value: bytes | None) -> RecordImage | Unusable:
+        try:
+            read = read_record(self._table, key, value, self._handling)
+        except Unusable as error:
+            return error
         if read.row is None:
             return RecordImage(read.key, None, "0", read.position)
-        made = self._image_of([read.row.get(each.name, ABSENT) for each in self._table.columns])
+        [made] = self._images_of([[read.row.get(each.name, ABSENT) for each in self._table.columns]])
         return RecordImage(read.key, made.image, made.blanks, read.position)
 
-    def _image_of(self, values: Sequence[object]) -> RowImage:
+    def _images_of(self, rows: Sequence[Sequence[object]]) -> list[RowImage]:
         """Of the values of all columns; ABSENT ones are not compared, as all that have another form."""
-        both = zip(self._of_topic, values, strict=True)
-        return self._image([None if value is None else read(value) for read, value in both])
+        return self._images([read(values) for read, values in zip(self._of_topic, _columns(rows), strict=False)])
 
-    def _image(self, texts: Sequence[str | bool | None]) -> RowImage:
-        key = joined_key([texts[number] for number in self._key])
-        kept: list[str | bytes | bool | None] = [*texts]
+    def _images(self, columns: Sequence[Texts]) -> list[RowImage]:
+        """Of rows whose texts are given by columns; none of no rows."""
+        if not columns:
+            return []
+        keys = [columns[number] for number in self._key]
+        kept: list[Sequence[str | bytes | bool | None]] = [*columns]
+        known, digest = self._known.get, self._digest
         for number in self._digested:
-            text = texts[number]
-            if type(text) is str:
-                kept[number] = self._known.get(text) or self._digest(text)
+            kept[number] = [(known(text) or digest(text)) if type(text) is str else text for text in columns[number]]
         for number in self._decimals:
-            text = texts[number]
-            if type(text) is str and len(text) > MOST_TEXT:
-                kept[number] = self._digest(text)
-        return RowImage(key, self._encode(kept), blanks_of(texts))
+            kept[number] = [
+                digest(text) if type(text) is str and len(text) > MOST_TEXT else text for text in columns[number]
+            ]
+        is_whole = not any(False in each for each in columns)
+        joined = map(joined_key, _columns(keys))
+        blanks = repeat("0") if is_whole else map(blanks_of, _columns(columns))
+        return list(map(RowImage, joined, map(self._encode, _columns(kept)), blanks))
 
     def _digest(self, text: str) -> bytes:
         digest = blake2b(text.encode(errors="surrogatepass"), digest_size=WIDTH).digest()
         if len(self._known) < MOST_KNOWN and len(text) <= MOST_TEXT:
             self._known[text] = digest
         return digest
+
+
+def _columns(rows: "Sequence[Sequence[Value]]") -> "Iterator[tuple[Value, ...]]":
+    """Of rows, or rows of columns; none of none."""
+    return zip(*rows, strict=True)
+
+
+Value = TypeVar("Value")
 
 
 def _decoders(columns: Sequence[TableColumn]) -> tuple[Decoder[_Envelope[Any]], Decoder[_WithSchema[Any]]] | None:
@@ -546,39 +562,66 @@ def _usual_key(table: CapturedTable) -> bytes | None:
     return encode({table.key[0].name: 0})[:-2].replace(b"%", b"%%") + b"%b}"
 
 
-def _table_reader(column: TableColumn) -> Callable[[str], str | bool | None] | None:
-    """`table_text` of the column; None: the text stays as it is."""
+def _place(envelope: _Envelope[Any]) -> SourcePosition | None:
+    source, is_read = envelope.source, envelope.op == "r"
+    if source.lsn is not None:
+        return SourcePosition(source.lsn, source.txId, is_read)
+    return _in_binlog(source.file, source.pos, is_read=is_read)
+
+
+def _table_reader(column: TableColumn) -> ReadColumn:
+    """`table_text` of each value of the column, with a short way for the usual form of the commonest kinds."""
     if column.kind in SAME_TEXT:
-        return None
+        return lambda values: values
+
+    def other(text: str | None) -> str | bool | None:
+        return table_text(column, text)
+
     if column.kind in {ColumnKind.TIMESTAMP, ColumnKind.INSTANT}:
-        return lambda text: text if text.isdecimal() and text[0] != "0" else table_text(column, text)
-    return lambda text: table_text(column, text)
+        return lambda values: [
+            text if text is not None and text.isdecimal() and text[0] != "0" else other(text) for text in values
+        ]
+    if column.kind is ColumnKind.DECIMAL:
+        is_plain = PLAIN.fullmatch
+        return lambda values: [_short(text) if text is not None and is_plain(text) else other(text) for text in values]
+    return lambda values: list(map(other, values))
 
 
-def _topic_reader(column: TableColumn, handling: Handling) -> ReadValue:
-    """`topic_text` of the column, with a short way for the usual form of the commonest kinds."""
+def _topic_reader(column: TableColumn, handling: Handling) -> ReadColumn:
+    """`topic_text` of each value of the column, with a short way for the usual form of the commonest kinds."""
 
     def other(value: object) -> str | bool | None:
         return topic_text(column, value, handling)
 
     if column.kind is ColumnKind.INTEGER and column.type != UNSIGNED:
-        return lambda value: str(value) if type(value) is int else other(value)
+        return lambda values: [str(value) if type(value) is int else other(value) for value in values]
     if column.kind is ColumnKind.TEXT:
         unavailable = handling.unavailable
-        return lambda value: value if type(value) is str and value != unavailable else other(value)
+        return lambda values: [
+            value if type(value) is str and value != unavailable else other(value) for value in values
+        ]
+    read = _short_way(column, handling, other)
+    return lambda values: list(map(read, values))
+
+
+def _short_way(column: TableColumn, handling: Handling, other: ReadValue) -> ReadValue:
+    digits = column.digits or 0
     if column.kind is ColumnKind.INSTANT:
         return _instants(other)
-    if column.kind is ColumnKind.DECIMAL and handling.decimals == "precise" and 0 < (column.digits or 0) <= MOST_DIGITS:
-        return _unscaled_by(column.digits or 0, handling.unavailable, other)
+    if column.kind is ColumnKind.DECIMAL and handling.decimals == "precise" and 0 < digits <= MOST_DIGITS:
+        return _unscaled_by(digits, handling.unavailable, other)
     return other
 
 
 def _instants(other: ReadValue) -> ReadValue:
-    def read(value: object) -> str | bool | None:
+    parse = datetime.fromisoformat
+
+    def read(value: Any) -> str | bool | None:  # noqa: ANN401  # any JSON
         try:
-            return str(_micros(value)) if type(value) is str else other(value)
+            passed = parse(value) - EPOCH
         except (ValueError, TypeError):  # a time without its zone is no instant
             return other(value)
+        return str(passed.days * DAY_US + passed.seconds * 1_000_000 + passed.microseconds)
 
     return read
 

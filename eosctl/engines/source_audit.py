@@ -1,26 +1,29 @@
 """The comparison of one table with its topic, in a SQLite file: what was read stays there, so memory does not grow.
 
-`pair` has for each key the image of its row with the number of the point it was read at (None: no row was read), and
-the last record that its point saw (`record_offset` None: none was read). `differing` has the keys that differ. Each
-step commits its rows together with the place to resume. `blanks` of a row or a record are its columns without a
-comparable value. `raw` is the key as the database writes it, in JSON; None: `key` is. A record whose image is its row's
-has the empty SAME instead.
+Rows and records are written as they come, in blocks by the bucket of their key: a hash of it. Once all was read, one
+bucket at a time is compared in memory. `pair` has then for each key that differs the image of its row with the number
+of the point it was read at (None: no row was read), and the last record that its point saw (`record_offset` None: none
+was read); equal keys are only counted. `differing` has the keys that differ as far as it is known now: records that are
+read later change both. Each step commits its rows together with the place to resume. `blanks` of a row or a record are
+its columns without a comparable value. `raw` is the key as the database writes it, in JSON; None: `key` is.
 
 A record of a key without a row is taken whatever its position: `look` gives such a key a point of its own later, which
 decides (rule 4 of docs/source-audit.md). A tombstone has no position and belongs to the record before it.
 """
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from enum import IntEnum
 from pathlib import Path
-from typing import Final, NamedTuple, Self
+from typing import Final, NamedTuple, Self, TypeVar
+from zlib import crc32
 
+from msgspec import Struct, msgpack
 from msgspec.json import decode, encode
+from msgspec.structs import astuple, replace
 
 from eosctl.analysis.source_audit import (
-    RecordImage,
     RowReader,
     SeenByAll,
     Unusable,
@@ -39,14 +42,15 @@ from eosctl.model.source_audit import (
     RowSample,
     SourcePoint,
     SourcePosition,
+    TableColumn,
 )
 from eosctl.sources.audit_log import ControlBatch, LogSource
 from eosctl.sources.source_tables import SourceChunk
 
 AT_A_TIME: Final = 500
-RECORDS_A_STEP: Final = 5000
+RECORDS_A_STEP: Final = 20_000
 MOST_SAMPLES: Final = 10
-FORM: Final = 2
+FORM: Final = 3
 """Version of the stored state: a run with another version begins again."""
 CACHE_KIB: Final = 64 << 10
 ASKABLE: Final = frozenset(
@@ -61,28 +65,25 @@ _RECORD: Final = (
 _TABLES: Final = f"""
 CREATE TABLE IF NOT EXISTS kept (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS point (number INTEGER PRIMARY KEY, low INTEGER, high INTEGER, snapshot TEXT);
+CREATE TABLE IF NOT EXISTS block (number INTEGER PRIMARY KEY, bucket INTEGER, of_rows INTEGER, content BLOB);
+CREATE INDEX IF NOT EXISTS blocks_of ON block (bucket, of_rows);
 CREATE TABLE IF NOT EXISTS pair (key TEXT PRIMARY KEY, {", ".join(_ROW + _RECORD)}) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS differing (key TEXT PRIMARY KEY, kind TEXT, point INTEGER, columns TEXT,
     topic_partition INTEGER, record_offset INTEGER, raw TEXT, doubt INTEGER DEFAULT 0) WITHOUT ROWID;
 """
-SAME: Final = b""
 
 
 def _names(columns: Sequence[str]) -> list[str]:
     return [each.partition(" ")[0] for each in columns]
 
 
-def _add_to_pair(columns: Sequence[str], *more: str) -> str:
-    """Sets these columns of a key, whether it is there or not."""
-    names = _names(columns)
-    changes = ", ".join([f"{each} = excluded.{each}" for each in names] + [*more])
-    values = ", ".join("?" * (len(names) + 1))
-    return f"INSERT INTO pair (key, {', '.join(names)}) VALUES ({values}) ON CONFLICT (key) DO UPDATE SET {changes}"
+def _set(columns: Sequence[str]) -> str:
+    return f"UPDATE pair SET {', '.join(f'{each} = ?' for each in _names(columns))} WHERE key = ?"
 
 
 _LAST: Final = ", ".join(_names(_RECORD))
-_ADD_ROW: Final = _add_to_pair(_ROW, "record_image = CASE record_image WHEN x'' THEN image ELSE record_image END")
-_ADD_RECORD: Final = _add_to_pair(_RECORD)
+_ADD_PAIR: Final = f"INSERT INTO pair VALUES ({', '.join('?' * (1 + len(_ROW + _RECORD)))})"
+_SET_ROW, _SET_RECORD = _set(_ROW), _set(_RECORD)
 APPLICATION: Final = 0x656F7363
 """`eosc`, the application_id of such a file: any other database of the user's is left alone."""
 
@@ -99,30 +100,97 @@ class _Later(IntEnum):
     UNORDERED = 3
 
 
-class _Last(NamedTuple):
-    """The last record of a key that counts, as `_LAST`; the last but one are its position (place None: it has none)."""
+class _Row(Struct, array_like=True, gc=False):
+    """raw are the key's values as the database writes them, in JSON; None: it is one value, and the key."""
 
+    key: str
+    point: int
+    image: bytes
+    blanks: str
+    raw: str | None
+
+
+class _Record(Struct, array_like=True, gc=False):
+    """A record and its place; the last one of a key that counts has the columns `_LAST`.
+
+    place, transaction and is_read are its position in the source's log (place None: it has none).
+    """
+
+    key: str
     image: bytes | None
     blanks: str
     partition: int
     offset: int
-    place: int | None
-    transaction: int | None
-    is_read: bool | None
+    place: int | None = None
+    transaction: int | None = None
+    is_read: bool | int | None = None
     is_later: int = _Later.NONE
+
+    @property
+    def position(self) -> SourcePosition | None:
+        return None if self.place is None else SourcePosition(self.place, self.transaction, bool(self.is_read))
+
+    def without_row(self, is_later: _Later) -> "_Record":
+        """Only its place in the topic, and what is known of later ones."""
+        return _Record(self.key, None, "0", self.partition, self.offset, is_later=is_later)
 
 
 class _Known(NamedTuple):
-    """The stored facts about a key: the number of the point that decides for it, its last record, and its row's
-    image."""
+    """The stored facts about a key: the number of the point that decides for it, and its last record."""
 
     point: int | None
-    last: _Last | None
-    image: bytes | None
+    last: _Record | None
 
 
-_UNKNOWN: Final = _Known(None, None, None)
-_NOWHERE: Final = (None, None, None)
+_UNKNOWN: Final = _Known(None, None)
+_NO_RECORD: Final = (None,) * len(_RECORD)
+_NO_ROW: Final = (None,) * len(_ROW)
+BUCKETS: Final = 256
+"""Keys are divided into so many parts by a hash. One part at a time is compared in memory."""
+MOST_BYTES: Final = 8 << 20
+"""Of a bucket that is compared at once: a larger one is read several times, for some of its keys each time."""
+_ROWS: Final = msgpack.Decoder(list[_Row])
+_RECORDS: Final = msgpack.Decoder(list[_Record])
+
+
+def _hash(key: str) -> int:
+    return crc32(key.encode(errors="surrogatepass"))
+
+
+class _Blocks:
+    """Rows and records that were read and are not compared yet, by the bucket of their key, in the order of reading."""
+
+    def __init__(self, database: sqlite3.Connection) -> None:
+        self._database = database
+        self._encode = msgpack.Encoder().encode
+
+    def add(self, of: Sequence[_Row] | Sequence[_Record], first: int, *, of_rows: bool) -> None:
+        """Those of this bucket and of the following ones."""
+        parts: list[list[_Row | _Record]] = [[] for _ in range(BUCKETS)]
+        for each in of:
+            parts[_hash(each.key) % BUCKETS].append(each)
+        self._database.executemany(
+            "INSERT INTO block (bucket, of_rows, content) VALUES (?, ?, ?)",
+            [(number, of_rows, self._encode(part)) for number, part in enumerate(parts) if part and number >= first],
+        )
+
+    def parts(self, bucket: int) -> Iterator[tuple[Iterator[_Row], Iterator[_Record]]]:
+        """All rows and records of some of its keys, for all of its keys in turn."""
+        statement = "SELECT coalesce(sum(length(content)), 0) FROM block WHERE bucket = ?"
+        (size,) = self._database.execute(statement, (bucket,)).fetchone()
+        of = 1 + size // MOST_BYTES
+        for part in range(of):
+            yield self._some(_ROWS, bucket, part, of), self._some(_RECORDS, bucket, part, of)
+
+    def _some(self, decoder: "msgpack.Decoder[list[Kept]]", bucket: int, part: int, of: int) -> "Iterator[Kept]":
+        statement = "SELECT content FROM block WHERE bucket = ? AND of_rows = ? ORDER BY number"
+        with closing(self._database.cursor()) as cursor:
+            for (content,) in cursor.execute(statement, (bucket, decoder is _ROWS)):
+                found = decoder.decode(content)
+                yield from found if of == 1 else (each for each in found if _hash(each.key) // BUCKETS % of == part)
+
+
+Kept = TypeVar("Kept", _Row, _Record)
 
 
 class Differing(NamedTuple):
@@ -146,7 +214,7 @@ class TableComparison:
             )
         except sqlite3.Error as error:
             raise ConfigError(f"cannot keep the comparison in {path}: {error}") from error
-        self._doubtful = _Later.SNAPSHOT
+        self._blocks, self._doubtful = _Blocks(self._database), _Later.SNAPSHOT
         self._seen_by_all: SeenByAll | None = None
         self.topic_id: str | None = None
         before = self.kept("of")
@@ -196,7 +264,7 @@ class TableComparison:
             return
         with self._database:
             self._database.execute("BEGIN")
-            for each in ("point", "pair", "differing"):
+            for each in ("point", "block", "pair", "differing"):
                 self._database.execute(f"DELETE FROM {each}")
             self._database.execute("DELETE FROM kept WHERE name != 'of' AND name NOT LIKE 'ended %'")
             self._keep("table", this)
@@ -224,40 +292,38 @@ class TableComparison:
         return self.kept("rows read") is not None
 
     def end_rows(self) -> None:
-        self._keep("rows read", self._count("pair WHERE point IS NOT NULL"))
+        self._keep("rows read", 1)
 
     def add(self, table: CapturedTable, chunk: SourceChunk) -> None:
         """Takes the rows of a chunk, and keeps where it ends."""
         with self._database:
             self._database.execute("BEGIN")
-            point = self._add_point(chunk.point)
-            self._add_rows(self._images_of(table, chunk), point)
+            self._blocks.add(self._images_of(table, chunk, self._add_point(chunk.point)), 0, of_rows=True)
             self._keep("after", encode(chunk.rows[-1][0]).decode())
 
-    def _add_rows(self, rows: Iterable["_SourceRow"], point: int) -> None:
-        self._database.executemany(_ADD_ROW, [(each.key, point, each.image, each.blanks, each.raw) for each in rows])
-
-    def _images_of(self, table: CapturedTable, chunk: SourceChunk) -> list["_SourceRow"]:
+    def _images_of(self, table: CapturedTable, chunk: SourceChunk, point: int) -> list[_Row]:
         """Raises Undecodable for a key that is not compared."""
-        found, read = [], self._reader.row
-        for raw, values in chunk.rows:
-            key, image, blanks = read(values)
+        found = []
+        images = self._reader.rows([values for _, values in chunk.rows])
+        for (raw, _), (key, image, blanks) in zip(chunk.rows, images, strict=True):
             if key is None:
                 raise Undecodable(
                     f"table {table.label}: a value of the primary key cannot be compared: {', '.join(raw)}"
                 )
-            found.append(_SourceRow(key, None if raw == (key,) else encode(raw).decode(), image, blanks))
+            found.append(_Row(key, point, image, blanks, None if raw == (key,) else encode(raw).decode()))
         return found
 
     def uncompared(self, table: CapturedTable) -> tuple[str, ...]:
         """Columns of which not all values were compared, with their type, and in how many rows unless it is all."""
-        pairs, blank = 0, [0] * len(table.columns)
+        pairs, blank, counted = 0, [0] * len(table.columns), self._equal()
         for mine, its, count in self._database.execute(
             "SELECT blanks, record_blanks, count(*) FROM pair WHERE point IS NOT NULL AND record_image IS NOT NULL "
             "GROUP BY 1, 2"
         ):
-            pairs += count
-            bits = int(mine, 16) | int(its, 16)
+            either = _either(mine, its)
+            counted[either] = counted.get(either, 0) + count
+        for either, count in counted.items():
+            pairs, bits = pairs + count, int(either, 16)
             for number in range(len(blank)):
                 blank[number] += count if bits >> number & 1 else 0
         return tuple(
@@ -277,10 +343,14 @@ class TableComparison:
 
     def rows(self) -> int:
         """How many rows were read of the table, without those of the second look."""
-        return self._number("rows read")
+        return self._number("rows")
 
     def keys(self) -> int:
-        return self._count("pair WHERE record_image IS NOT NULL")
+        return sum(self._equal().values()) + self._count("pair WHERE record_image IS NOT NULL")
+
+    def _equal(self) -> dict[str, int]:
+        """How many keys have a row and an equal record, by the blanks of both."""
+        return decode(self.kept("equal") or "{}", type=dict[str, int])
 
     def _count(self, what: str) -> int:
         found = self._one(f"SELECT count(*) FROM {what}")
@@ -353,26 +423,29 @@ class TableComparison:
         yield offsets.end - done
 
     def _take(self, partition: int, records: Sequence[tuple[int, bytes | None, bytes | None]], end: int) -> None:
-        read: list[tuple[int, RecordImage]] = []
+        read: list[_Record] = []
         unusable: dict[str, int] = {}
-        for offset, key, value in records:
-            try:
-                read.append((offset, self._reader.record(key, value)))
-            except Unusable as error:
-                unusable[str(error)] = unusable.get(str(error), 0) + 1
-        known = self._known_of(sorted({each.key for _, each in read}))
-        last: dict[str, _Last] = {}
         highest, is_without = 0, False
-        for offset, each in read:
-            position, found = each.position, known.get(each.key, _UNKNOWN)
-            if position is not None and not position.is_read:
-                highest = max(highest, position.order)
-            is_without = is_without or (position is None and each.image is not None)
-            before = last.get(each.key, found.last)
-            last[each.key] = self._next(each, (partition, offset), found, before)
+        images = self._reader.records([(key, value) for _, key, value in records])
+        for (offset, _, _), each in zip(records, images, strict=True):
+            if isinstance(each, Unusable):
+                unusable[str(each)] = unusable.get(str(each), 0) + 1
+                continue
+            key, image, blanks, position = each
+            if position is None:
+                is_without = is_without or image is not None
+                read.append(_Record(key, image, blanks, partition, offset))
+                continue
+            if not position.is_read and position.order > highest:
+                highest = position.order
+            read.append(_Record(key, image, blanks, partition, offset, *position))
         with self._database:
             self._database.execute("BEGIN")
-            self._write(last)
+            merged = self._number("merged")
+            if merged < BUCKETS:
+                self._blocks.add(read, merged, of_rows=False)
+            if merged:
+                self._continue_pairs(read)
             self._keep(f"offset {partition}", end)
             self._keep(f"order {partition}", max(highest, self.note_order(partition)))
             if is_without:
@@ -380,25 +453,37 @@ class TableComparison:
             for reason, count in unusable.items():
                 self._keep(f"unusable {reason}", count + self._number(f"unusable {reason}"))
 
-    def _next(self, record: RecordImage, place: tuple[int, int], known: _Known, before: _Last | None) -> _Last:
+    def _continue_pairs(self, read: Sequence[_Record]) -> None:
+        """Takes the records of those keys that were kept because they differ."""
+        if self._one("SELECT 1 FROM pair LIMIT 1") is None:
+            return
+        known = self._known_of(sorted({each.key for each in read}))
+        last: dict[str, _Record] = {}
+        for each in read:
+            found = known.get(each.key)
+            if found is not None:
+                last[each.key] = self._next(each, found.point, last.get(each.key, found.last))
+        self._database.executemany(_SET_RECORD, [(*astuple(each)[1:], key) for key, each in last.items()])
+
+    def _next(self, record: _Record, point: int | None, before: _Record | None) -> _Record:
         """The key's last record once this one is taken; none counts behind the first that its point did not see.
 
         Offsets order the records of one partition only. Of a key with records in several ones positions decide.
         """
-        position, point, elsewhere = record.position, known.point, before is not None and before.partition != place[0]
+        position, elsewhere = record.position, before is not None and before.partition != record.partition
         if before is not None and before.is_later and not elsewhere:
             return before
         if before is not None and elsewhere and (position is None or before.place is None):
-            return _Last(None, "0", *place, *_NOWHERE, _Later.UNORDERED)
+            return record.without_row(_Later.UNORDERED)
         if position is not None and point is not None and not self._is_seen(position, point):
             later = _Later.SNAPSHOT if position.is_read else _Later.STREAMED
-            return _Last(None, "0", *place, *_NOWHERE, later) if before is None else before._replace(is_later=later)
+            return record.without_row(later) if before is None else replace(before, is_later=later)
         if before is not None and elsewhere and position is not None and position.order < (before.place or 0):
             return before
         if position is None and record.image is None and before is not None:
-            return before._replace(image=None, blanks="0", partition=place[0], offset=place[1], is_later=_Later.NONE)
-        image = SAME if record.image is not None and record.image == known.image else record.image
-        return _Last(image, record.blanks, *place, *(position or _NOWHERE))
+            place = {"partition": record.partition, "offset": record.offset}
+            return replace(before, image=None, blanks="0", **place, is_later=_Later.NONE)
+        return record
 
     def _is_seen(self, position: SourcePosition, point: int) -> bool:
         """Most records are older than all points: these need no look at their own one."""
@@ -419,10 +504,8 @@ class TableComparison:
         """The stored facts about these keys; the point of the second look at a key takes precedence over the point of
         its row."""
         found = {}
-        statement = f"SELECT key, point, image, {_LAST} FROM pair WHERE key IN "
-        for key, point, image, *last in self._among(statement, keys):
-            before = None if last[3] is None else _Last._make(last)
-            found[str(key)] = _Known(point, before, image)  # type: ignore[arg-type]  # as they were written
+        for key, point, *last in self._among(f"SELECT key, point, {_LAST} FROM pair WHERE key IN ", keys):
+            found[str(key)] = _Known(point, None if last[3] is None else _Record(str(key), *last))  # type: ignore[arg-type]  # as they were written
         if self.has_differing():
             for key, point in self._among("SELECT key, point FROM differing WHERE point != 0 AND key IN ", keys):
                 found[str(key)] = found.get(str(key), _UNKNOWN)._replace(point=point)  # type: ignore[arg-type]  # ours
@@ -433,13 +516,40 @@ class TableComparison:
             some = keys[begin : begin + AT_A_TIME]
             yield from self._database.execute(f"{statement} ({','.join('?' * len(some))})", some)
 
-    def _write(self, last: Mapping[str, _Last]) -> None:
-        self._database.executemany(_ADD_RECORD, [(key, *each) for key, each in last.items()])
-
     # -- what differs --------------------------------------------------------------------------------------------------
+
+    def _merge(self, columns: Sequence[TableColumn]) -> None:
+        """Compares rows and records, a bucket at a time: `pair` gets the keys that differ, the others are counted."""
+        for bucket in range(self._number("merged"), BUCKETS):
+            with self._database:
+                self._database.execute("BEGIN")
+                for rows, records in self._blocks.parts(bucket):
+                    self._merge_some({each.key: each for each in rows}, records, columns)
+                self._keep("merged", bucket + 1)
+
+    def _merge_some(self, rows: Mapping[str, _Row], records: Iterator[_Record], columns: Sequence[TableColumn]) -> None:
+        last: dict[str, _Record] = {}
+        for each in records:
+            row = rows.get(each.key)
+            last[each.key] = self._next(each, None if row is None else row.point, last.get(each.key))
+        equal, found = self._equal(), list[tuple[object, ...]]()
+        for key, row in rows.items():
+            its = last.get(key)
+            if its is None or its.image is None or (its.image != row.image and _differs(columns, row, its)):
+                found.append((*astuple(row), *(_NO_RECORD if its is None else astuple(its)[1:])))
+            else:
+                either = _either(row.blanks, its.blanks)
+                equal[either] = equal.get(either, 0) + 1
+        for key, its in last.items():
+            if key not in rows and (its.image is not None or its.is_later == _Later.UNORDERED):
+                found.append((key, *_NO_ROW, *astuple(its)[1:]))
+        self._database.executemany(_ADD_PAIR, found)
+        self._keep("equal", encode(equal).decode())
+        self._keep("rows", len(rows) + self.rows())
 
     def compare(self, table: CapturedTable, sample: int | None = None) -> None:
         """Finds all keys that differ, those of the topic without a row among them; of the latter so many at random."""
+        self._merge(table.columns)
         with self._database:
             self._database.execute("BEGIN")
             self._database.execute("DELETE FROM differing")
@@ -465,7 +575,7 @@ class TableComparison:
     def _with_other_values(self, table: CapturedTable) -> Iterator[tuple[object, ...]]:
         statement = (
             "SELECT key, point, raw, image, record_image, topic_partition, record_offset, is_later FROM pair "
-            "WHERE point IS NOT NULL AND record_image NOT IN (image, x'')"
+            "WHERE point IS NOT NULL AND record_image != image"
         )
         with closing(self._database.cursor()) as cursor:
             for key, point, raw, mine, its, partition, offset, is_later in cursor.execute(statement):
@@ -486,7 +596,7 @@ class TableComparison:
         ).fetchall()
         changes, equal = [], []
         for key, mine, its, partition, offset, is_later, before in rows:
-            columns = () if its is None or its == SAME else differing_columns(table.columns, mine, its)
+            columns = () if its is None else differing_columns(table.columns, mine, its)
             if its is not None and not columns:
                 equal.append((key,))
             kind = RowDifference.MISSING if its is None else RowDifference.DIFFERING
@@ -553,7 +663,8 @@ class TableComparison:
         A key whose row, or whose last record, is another one than before is left undecided. A row that was not read
         before is compared like the others.
         """
-        found = {each.key: each for each in self._images_of(table, chunk)}
+        point = self._add_point(chunk.point)
+        found = {each.key: each for each in self._images_of(table, chunk, point)}
         names = [each.key for each in keys]
         rows = {
             str(key): image
@@ -562,22 +673,18 @@ class TableComparison:
         last = {key: each.last for key, each in self._known_of(names).items() if each.last is not None}
         new = [found[each] for each in names if each in found and each not in rows]
         unseen = [
-            key
-            for key, each in last.items()
-            if each.place is not None
-            and not is_seen(SourcePosition(each.place, each.transaction, bool(each.is_read)), chunk.point)
+            key for key, each in last.items() if each.position is not None and not is_seen(each.position, chunk.point)
         ]
         changed = [key for key in rows if key not in found or found[key].image != rows[key]]
         with self._database:
             self._database.execute("BEGIN")
-            point = self._add_point(chunk.point)
             self._database.executemany(
                 "UPDATE differing SET point = ? WHERE key = ?", [(point, each) for each in names]
             )
             self._database.executemany(
                 "UPDATE differing SET doubt = 1 WHERE key = ?", [(each,) for each in (*unseen, *changed)]
             )
-            self._add_rows(new, point)
+            self._database.executemany(_SET_ROW, [(*astuple(each)[1:], each.key) for each in new])
             self._database.executemany(
                 "UPDATE differing SET kind = ?, raw = ? WHERE key = ?",
                 [(RowDifference.DIFFERING, each.raw, each.key) for each in new],
@@ -596,13 +703,13 @@ class TableComparison:
             )
 
 
-class _SourceRow(NamedTuple):
-    """raw are the key's values as the database writes them, in JSON; None: it is one value, and the key."""
+def _either(mine: str, its: str) -> str:
+    """The blanks of one or the other."""
+    return mine if mine == its else format(int(mine, 16) | int(its, 16), "x")
 
-    key: str
-    raw: str | None
-    image: bytes
-    blanks: str
+
+def _differs(columns: Sequence[TableColumn], row: _Row, its: _Record) -> bool:
+    return bool(differing_columns(columns, row.image, its.image or b""))
 
 
 def _raw(table: CapturedTable, key: str, raw: str | None) -> tuple[str, ...]:

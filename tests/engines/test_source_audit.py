@@ -157,6 +157,19 @@ def test_another_topic_of_the_name_other_columns_and_other_settings_begin_again(
             assert again.after is None
 
 
+def test_a_bucket_that_is_too_large_is_compared_in_parts(kept: TableComparison, monkeypatch: pytest.MonkeyPatch):
+    """Each key once, with all its records."""
+    kept.add(ORDERS, chunk(POINT, **{f"row{number}": "a" for number in range(600)}))
+    kept.end_rows()
+    changes = [Change(number, name) for number in range(1, 601) for name in ("b", "b" if number == 7 else "a")]
+    fold(kept, *changes)
+    monkeypatch.setattr("eosctl.engines.source_audit.MOST_BYTES", 60)
+    kept.compare(ORDERS)
+    assert (kept.rows(), kept.keys()) == (600, 600)
+    samples = {kind: [each.key for each in kept.samples(kind)] for kind in RowDifference}
+    assert samples == {RowDifference.MISSING: ["0"], RowDifference.EXTRA: ["600"], RowDifference.DIFFERING: ["7"]}
+
+
 def test_a_table_that_was_ended_is_not_compared_again(kept: TableComparison):
     ended = ComparedTable(table=ORDERS, rows=3, verdict=AuditVerdict.HELD, ranges=(OffsetRange("orders", 0, 0, 3),))
     kept.end(ended)

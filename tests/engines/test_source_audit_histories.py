@@ -6,8 +6,12 @@ What must be found is worked out from which transactions each snapshot saw, by n
 
 import json
 from collections.abc import Iterator
-from typing import NamedTuple
+from contextlib import ExitStack
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -183,27 +187,55 @@ def expected(database: Database, reader: Reader, topic: list[list[Write]]) -> It
             yield (MISSING if last is None else EXTRA if row is None else DIFFERING), key
 
 
-@given(STEPS, STEPS, FAULTS)
+class Killed(Exception):
+    pass
+
+
+class Mortal(TableComparison):
+    """Dies once when it is about to compare this bucket."""
+
+    def __init__(self, path: Path, at: int | None) -> None:
+        super().__init__(path, "db", Handling())
+        self.begin(ORDERS, None, is_compacted=False)
+        self._left = at
+
+    def _merge_some(self, *what: Any) -> None:
+        self._left = None if self._left is None else self._left - 1
+        if self._left == 0:
+            raise Killed
+        super()._merge_some(*what)
+
+
+@given(STEPS, STEPS, FAULTS, st.none() | st.integers(1, 256))
 @settings(max_examples=300, deadline=None)
-def test_only_differences_at_each_row_s_snapshot_are_found(first, second, faults):
-    database = Database()
-    with TableComparison(":memory:", "db", Handling()) as kept:
-        kept.begin(ORDERS, None, is_compacted=False)
-        reader = Reader(database, kept)
+def test_only_differences_at_each_row_s_snapshot_are_found(first, second, faults, dies_at):
+    """Whether the comparison is killed, and goes on with more records, or not."""
+    with TemporaryDirectory() as folder, ExitStack() as files:
+        database, path = Database(), Path(folder, "state")
+        reader = Reader(database, files.enter_context(Mortal(path, dies_at)))
         run(database, reader, first)
         while reader.after is not None:
             reader.chunk()
         run(database, None, second)
-        topic = spoilt(database.topic, faults)
+        topic, before = spoilt(database.topic, faults), list(map(len, database.topic))
+
+        def streamed() -> list[list[Write]]:
+            return [[*topic[each], *database.topic[each][before[each] :]] for each in range(PARTITIONS)]
+
         reader.fold(topic)
-        kept.compare(ORDERS)
+        if dies_at is not None:
+            with pytest.raises(Killed):
+                reader.kept.compare(ORDERS)
+            files.close()
+            reader.kept = files.enter_context(Mortal(path, None))
+            database.end(0, commits=True)
+            reader.fold(streamed())
+        reader.kept.compare(ORDERS)
         reader.look()
-        before = list(map(len, database.topic))
         for slot in range(3):
             database.end(slot, commits=True)
-        later = [[*topic[each], *database.topic[each][before[each] :]] for each in range(PARTITIONS)]
-        reader.fold(later)
-        kept.compare_again(ORDERS)
-        kept.end_look()
-        found = {(kind, int(each.key)) for kind in RowDifference for each in kept.samples(kind)}
-        assert (found, kept.undecided()) == ({*expected(database, reader, later)}, 0)
+        reader.fold(streamed())
+        reader.kept.compare_again(ORDERS)
+        reader.kept.end_look()
+        found = {(kind, int(each.key)) for kind in RowDifference for each in reader.kept.samples(kind)}
+        assert (found, reader.kept.undecided()) == ({*expected(database, reader, streamed())}, 0)
