@@ -34,6 +34,11 @@ def overridden(connector_class: str, classes: Mapping[str, ClassFile]) -> Mappin
     return found
 
 
+def is_source_connector(name: str, classes: Mapping[str, ClassFile]) -> bool:
+    """Whether the class, by its name with slashes, extends Kafka Connect's SourceConnector."""
+    return any(each.superclass == SOURCE_CONNECTOR for each in _chain(name, classes)[-1:])
+
+
 def _chain(name: str, classes: Mapping[str, ClassFile]) -> list[ClassFile]:
     """The class and those that it extends, up to Kafka Connect's own, which a plugin may carry too."""
     found: list[ClassFile] = []

@@ -308,6 +308,11 @@ class Versions(NamedTuple):
     connect: str
     plugin: str
 
+    @property
+    def sentence(self) -> str:
+        is_one = self.kafka == self.connect
+        return f"Kafka {self.kafka}" if is_one else f"brokers {self.kafka}, workers {self.connect}"
+
 
 class Certificate(Result, frozen=True, kw_only=True):
     """The verdict on one connector; as_of is in ms. reasons are those for neither a certificate nor a failure.
@@ -372,7 +377,7 @@ class Certificate(Result, frozen=True, kw_only=True):
         """The verdict in one sentence."""
         count = sum(each.round.fault is not Fault.NONE for each in self.rounds)
         records = pluralize(self.delivered, "record")
-        where = f"{pluralize(count, 'round')} with faults, {records}, seed {self.seed}"
+        where = f"{self.versions.sentence}, {pluralize(count, 'round')} with faults, {records}, seed {self.seed}"
         if self.claim_fails:
             return f"failed: exactly-once is {self.claim.exactly_once} by {self.claim.connector_class}."
         if self.verdict is Verdict.FAILED:

@@ -81,6 +81,7 @@ UNTRIED: Final[Mapping[Support, str]] = {
     Support.UNDECLARED: f"The connector does not implement exactlyOnceSupport, which is its claim. {NOT_TRIED}",
     Support.UNSUPPORTED: f"exactlyOnceSupport answers UNSUPPORTED for this config. {NOT_TRIED}",
 }
+NAMES_A_CLASS: Final = re.compile(r"(?:key|value|header)\.converter|(?:transforms|predicates)\.[^.]+\.type")
 BOUNDARY_INTERVAL: Final = "transaction.boundary.interval.ms"
 JSON_CONVERTER: Final = "org.apache.kafka.connect.json.JsonConverter"
 
@@ -115,7 +116,7 @@ def certify(request: CertifyRequest, reporter: Reporter) -> Certificate:
     kinds = fault_kinds(request.faults, request.site.brokers, request.site.workers, version, has_state=has_state)
     written = _connector_file(request.config)
     source = request.source
-    with open_site(replace(request.site, connector_class=written.get("connector.class", "")), reporter) as site:
+    with open_site(_named_by(written, request.site), reporter) as site:
         if site.sandbox.spec.postgres and source.dsn is None:
             source = replace(source, dsn=site.sandbox.postgresql.url)
         filled = _filling(site, source)
@@ -138,6 +139,12 @@ def certify(request: CertifyRequest, reporter: Reporter) -> Certificate:
             with DeliveredRecords(session.client_properties, selectors) as records:
                 running = RunningConnector(site, opened, records, session, _supported(config, claim, request))
                 return _Certification(request, kinds, claim, written, running, reporter).run()
+
+
+def _named_by(written: Mapping[str, str], site: SiteSpec) -> SiteSpec:
+    """The site with the classes that the config names."""
+    others = sorted({value for key, value in written.items() if NAMES_A_CLASS.fullmatch(key)})
+    return replace(site, connector_class=written.get("connector.class", ""), others=tuple(others))
 
 
 def _connector_file(file: Path) -> Mapping[str, str]:

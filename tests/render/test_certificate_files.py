@@ -54,13 +54,16 @@ def certificate(
 def test_all_rounds_held_is_certified() -> None:
     held = certificate(HELD)
     assert (held.verdict, exit_code(held)) == (Verdict.CERTIFIED, 0)
-    assert held.sentence == "certified: nothing lost, doubled or reordered (1 round with faults, 10 records, seed 7)."
+    assert (
+        held.sentence
+        == "certified: nothing lost, doubled or reordered (Kafka 4.3.1, 1 round with faults, 10 records, seed 7)."
+    )
 
 
 def test_one_failed_round_fails_the_certificate_regardless_of_unknown_rounds() -> None:
     failed = certificate(HELD, FAILED, UNSURE, reasons=("a round could not tell",))
     assert (failed.verdict, exit_code(failed)) == (Verdict.FAILED, 1)
-    assert failed.sentence == "failed: 1 lost (3 rounds with faults, 19 records, seed 7)."
+    assert failed.sentence == "failed: 1 lost (Kafka 4.3.1, 3 rounds with faults, 19 records, seed 7)."
 
 
 def test_a_reason_is_no_certificate() -> None:

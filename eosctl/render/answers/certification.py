@@ -199,7 +199,8 @@ def _witness_row(witness: Witness) -> WitnessRow:
         before=_placed(anomaly.before),
         after=_placed(anomaly.after),
         aborted=None if anomaly.aborted is None else _row(anomaly.identity, anomaly.aborted, None),
-        places=" then ".join(str(each.place) for each in sides),
+        places=" then ".join(str(each.place) for each in sides)
+        + ("" if anomaly.aborted is None else f"; aborted: {anomaly.aborted}"),
     )
 
 
