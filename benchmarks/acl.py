@@ -5,8 +5,8 @@ are needed, and as many again that are nobody's business. At a tenth and at ten 
 number of bindings does: names that begin alike, and connectors that might share IDs, must not be compared pair by pair.
 
 The bar of 2 s is on elapsed time, that on growth on CPU seconds, both with Python's collector of cycles set as eosctl's
-main sets it. What is left without the collector is told beside, and what is not the collector's: with ten times the
-bindings, caches miss more often.
+main sets it. The results also show the figures without the collector, and the costs that are not the collector's: with
+ten times the bindings, caches miss more often.
 
 The answer's rows are streamed: how much is written as json, and by how much the process's memory grows, is told.
 """

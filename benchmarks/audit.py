@@ -182,7 +182,7 @@ def _try(part: Callable[[], Figures], failed: dict[str, str], name: str) -> Figu
 
 
 def _known(arguments: argparse.Namespace) -> Figures:
-    """What other runs have measured with as many records."""
+    """Results of other runs with the same number of records."""
     path = RESULTS / "audit.json"
     known = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     asked = {
@@ -205,7 +205,7 @@ def _known(arguments: argparse.Namespace) -> Figures:
 
 
 def ratios(taken: Mapping[str, Mapping[str, Any]], cores: int) -> dict[str, float]:
-    """What the bars are about, and COST, from the figures of contenders as results/audit.json holds them."""
+    """The figures for the bars, and COST, from the contenders' figures in results/audit.json."""
     found: dict[str, float] = {}
     if "consume" in taken:
         for name, label in (("headers", "headers only"), ("decode", "full decode")):

@@ -19,7 +19,7 @@ Command = Sequence[str]
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """What one contender took: medians of its runs, the most of memory.
+    """The cost of one contender: medians of its runs, the most of memory.
 
     whole_* from the start of the process, work_* without that, scan_* of it until all ranges were read; whole_cpu_s
     with what was left behind, such as Spark's JVM. told is what else the contender says of itself.
@@ -62,7 +62,7 @@ class Race:
 
 
 def _is_needed(jar: str) -> bool:
-    """What pyspark does not carry itself."""
+    """Packages that pyspark does not include."""
     return jar.startswith(("spark-sql-kafka", "spark-token", "kafka-clients", "commons-pool2", "jsr305"))
 
 

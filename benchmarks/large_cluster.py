@@ -1,4 +1,4 @@
-"""What `doctor`, `connector list`, `transactions list` and `hanging` take of a large Connect cluster.
+"""The cost of `doctor`, `connector list`, `transactions list` and `hanging` on a large Connect cluster.
 
 The topics and the workers are those of benchmarks.watch with more connectors: a real broker, and two fake workers, so
 that no JVM runs them. Each command runs once at each size. The difference of the sizes is the cost of one more

@@ -35,7 +35,7 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """What to run, and the exit code it ends with when it did its work."""
+    """The command to run, and its exit code after success."""
 
     args: Sequence[str]
     exit_code: int = 0

@@ -119,7 +119,7 @@ def fill(servers: str, topic: str, records: int, size: int, begun: int, batch: i
 
 
 def two_consumers(source: str, target: str) -> None:
-    """What a script of a careful user does."""
+    """A careful user's script."""
     there = dict(_digests(target, COPY))
     missing, offsets = 0, []
     for digest, _ in _digests(source, TOPIC):

@@ -96,7 +96,7 @@ class Copy:
         return elapsed, spent.user + spent.system - cpu.user - cpu.system
 
     def loop(self, topic: str) -> None:
-        """What one would write by hand."""
+        """A script written by hand."""
         settings = {"bootstrap.servers": self._servers, "transactional.id": f"id-{topic}"}
         producer = Producer({**settings, "queue.buffering.max.messages": 1_000_000})
         failures: list[object] = []

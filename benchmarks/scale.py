@@ -84,7 +84,7 @@ def machine(result: Mapping[str, Any]) -> str:
 
 
 def rates(result: Mapping[str, Any]) -> str:
-    """What one core does."""
+    """The throughput of one core."""
     each = Rates.of(result)
     rows = [
         ("batch headers of an output topic", _size(each.header_bytes)),
@@ -150,7 +150,7 @@ def trillion(result: Mapping[str, Any]) -> str:
 
 
 def merging(result: Mapping[str, Any]) -> str:
-    """What the states of a trillion records cost, and what more executors did to the merge."""
+    """The cost of the states of a trillion records, and the effect of more executors on the merge."""
     each = Rates.of(result)
     states = TRILLION * KEYS_OF_A_PARTITION / LARGEST_RANGE
     share = states / each.states / (TRILLION / each.records)
@@ -179,7 +179,7 @@ def growth(result: Mapping[str, Any]) -> str:
 
 
 def grown(result: Mapping[str, Any]) -> list[Grown]:
-    """What part `growth` measured. Raises KeyError where it did not."""
+    """The results of part `growth`. Raises KeyError where it did not."""
     sizes = (result["records"] // 10, result["records"], result["large_records"])
     wanted = [(size, processes) for processes in GROWTH for size in sizes]
     taken = [result["taken"][growth_of(*each)] for each in wanted]
@@ -204,7 +204,7 @@ def _figures(name: str, result: Mapping[str, Any]) -> str:
 
 
 def measured() -> Mapping[str, Any]:
-    """What results/audit.json holds."""
+    """The content of results/audit.json."""
     result: Mapping[str, Any] = json.loads((RESULTS / "audit.json").read_text(encoding="utf-8"))
     return result
 

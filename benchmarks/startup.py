@@ -112,7 +112,7 @@ def _peers(sandbox: Sandbox) -> dict[str, Command]:
     servers = sandbox.bootstrap_servers
     java = [str(sandbox.java), "-cp", resolve_jars(sandbox.kafka_version, print).classpath]
     consume = [*java, "org.apache.kafka.tools.consumer.ConsoleConsumer", "--bootstrap-server", servers]
-    # It knows no end: without a timeout it waits for more. What it waits is not counted against it.
+    # It knows no end: without a timeout it waits for more. Its waiting time does not count.
     to_the_end = ["--from-beginning", "--timeout-ms", "1", "--topic"]
     tool = [*java, "org.apache.kafka.tools.TransactionsCommand", "--bootstrap-server", servers]
     return {

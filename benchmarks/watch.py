@@ -1,4 +1,4 @@
-"""What many cycles of `eosctl watch` cost, and whether the process stays as it is: memory, connections, threads.
+"""The cost of many cycles of `eosctl watch`, and the growth of the process: memory, connections, threads.
 
 One process watches a sandbox as the service does: a config topic with 200 connectors, their offsets, 20,000
 transactional IDs, and a transaction now and then. The broker is real, and is stopped and started again in between. So

@@ -67,7 +67,7 @@ class Oracle:
         return self.answer_to(json.dumps(question).encode() + b"\n")
 
     def answer_to(self, question: bytes) -> Any:
-        """The same for a question in bytes. What a library prints besides is passed over."""
+        """The same for a question in bytes. Other output of a library is skipped."""
         self._process.stdin.write(question)
         self._process.stdin.flush()
         for line in self._process.stdout:

@@ -37,7 +37,7 @@ class Shape:
         ]
 
     def as_resources(self, folder: Path) -> list[str]:
-        """Those of the second form."""
+        """The resources of the second form."""
         (folder / "connect.yaml").write_text(self.worker_yaml)
         options = ["--worker-config", str(folder / "connect.yaml")]
         if self.connectors_yaml:

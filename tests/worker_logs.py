@@ -39,7 +39,7 @@ class Request(NamedTuple):
 
 
 def requests_in(text: str) -> list[Request]:
-    """Those of the access log, in the order of their answers."""
+    """The requests in the access log, in the order of their answers."""
     return [Request(each[1], each[2], int(each[3]), each[4]) for each in REQUEST.finditer(text)]
 
 

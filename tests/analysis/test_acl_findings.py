@@ -1,4 +1,4 @@
-"""What is said about the ACLs of a request: owners that share IDs, and what a check lacks."""
+"""Findings about the ACLs of a request: owners that share IDs, and what a check lacks."""
 
 import pytest
 

@@ -1,4 +1,5 @@
-"""What is concluded just beside each situation: a record more or less, a time one off, a fact left out or unread."""
+"""Conclusions for the neighbours of each situation: a record more or less, a time one off, a fact left out or
+unread."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any

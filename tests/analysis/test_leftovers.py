@@ -1,4 +1,5 @@
-"""What an application left open, by the last records of its IDs; and the list of what its owner decided to commit."""
+"""Open transactions of an application, by the last records of its IDs; and the list of what its owner decided to
+commit."""
 
 import pytest
 

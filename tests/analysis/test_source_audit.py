@@ -223,7 +223,7 @@ OPERATIONS = st.sampled_from(["c", "u", "r", "d", "t", 5, None])
 
 
 def read_slowly(table: CapturedTable, key: bytes | None, value: bytes | None, handling: Handling) -> Any:
-    """What `read_record` and `topic_text` say of it: key, texts without digests, position; or why it is unusable."""
+    """The result of `read_record` and `topic_text`: key, texts without digests, position; or why it is unusable."""
     try:
         read = read_record(table, key, value, handling)
     except Unusable as error:

@@ -376,7 +376,7 @@ def _damaged(attack: Attack, command: Command, damaging: Damaging) -> Answer | N
 
 
 def workers(attack: Attack, chance: random.Random) -> None:
-    """Connect workers, or what stands in their place, that answer for ever, anything, or in other shapes."""
+    """Connect workers, or servers in their place, whose answers never end, are arbitrary, or have another form."""
     settings = attack.home / "worker.properties"
     settings.write_text(WORKER)
     kind = chance.randrange(3)

@@ -1,7 +1,7 @@
-"""Whether an audit's verdict is true, by what readers have.
+"""Judges an audit's verdict by the records that readers have.
 
-Truth is by source partition: numbers that no reader had (lost), and that readers had twice or more (doubled). What a
-user wished away (offsets set ahead) is not lost, and the audit does not claim to see it. A verdict is
+Truth is by source partition: numbers that no reader had (lost), and that readers had twice or more (doubled). Records
+that a user skipped (offsets set ahead) are not lost, and the audit does not claim to see them. A verdict is
 
 - held: wrong where exactly-once was off at some time, or a number is lost; and where a source partition is doubled,
   unless a finding on the connector says so: an interrupted snapshot that began again (NAMES_TWICE), or

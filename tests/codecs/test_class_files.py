@@ -15,7 +15,7 @@ SOURCE = Path(__file__).parents[1] / "integration" / "LyingSource.java"
 
 @pytest.fixture(scope="module")
 def classes() -> dict[str, ClassFile]:
-    """Those of a connector, by their names."""
+    """The classes of a connector, by their names."""
     jars = resolve_jars("4.3.1", lambda _: None)
     found = compile_java(jars.compiler, SOURCE, jars.classpath)
     decoded = {file.stem: decode_class(file.read_bytes()) for file in found.glob("*.class")}

@@ -1,4 +1,5 @@
-"""What each codec makes of bytes that differ in one place from good ones: another value, or what is wrong and where."""
+"""The answer of each codec to bytes that differ in one place from valid bytes: another value, or what is wrong and
+where."""
 
 from collections.abc import Iterator
 from itertools import islice

@@ -1,7 +1,7 @@
 """Random histories of a database: what its snapshots saw, against the records of its transactions, whatever was spoilt.
 
 Transactions run side by side, hold their rows, and are streamed when they commit; the reader takes chunks meanwhile.
-What must be found is worked out from which transactions each snapshot saw, by nothing of eosctl.
+The expected findings follow from the transactions that each snapshot saw, without code of eosctl.
 """
 
 import json
@@ -209,7 +209,7 @@ class Mortal(TableComparison):
 @given(STEPS, STEPS, FAULTS, st.none() | st.integers(1, 256))
 @settings(max_examples=300, deadline=None)
 def test_only_differences_at_each_row_s_snapshot_are_found(first, second, faults, dies_at):
-    """Whether the comparison is killed, and goes on with more records, or not."""
+    """True if the comparison is killed, and continues with more records."""
     with TemporaryDirectory() as folder, ExitStack() as files:
         database, path = Database(), Path(folder, "state")
         reader = Reader(database, files.enter_context(Mortal(path, dies_at)))

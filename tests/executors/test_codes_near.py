@@ -1,4 +1,4 @@
-"""What an executor does after each answer of a broker that there may be: every error code, at every request."""
+"""The reaction of an executor to each possible answer of a broker: every error code, at every request."""
 
 import re
 from collections import Counter

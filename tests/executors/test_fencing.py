@@ -311,7 +311,7 @@ def access(fences: list[Any]) -> tuple[Any, Script]:
 
 
 def fenced_transaction(*described: TransactionDescription | None, fences: list[Any]) -> tuple[str, list[str]]:
-    """What is said, and what was done in which order; the coordinator describes the ID so, each time it is asked."""
+    """The messages, and the order of the requests; each description answers one request."""
     step = FenceTransaction(Side.TARGET, ID, 7, 1, 5, (), 45_000)
     answers, done = list(described), list[str]()
     there, script = access(fences)

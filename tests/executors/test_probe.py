@@ -1,4 +1,4 @@
-"""A probe: what is tried after each answer, what is said where nothing more can be, and what is left behind."""
+"""A probe: the test after each answer, the reason where no further test is possible, and the remains."""
 
 from collections import defaultdict, deque
 from collections.abc import Iterable
@@ -74,7 +74,7 @@ class Cluster:
 
 
 class Topics:
-    """What the controller answers: an exception is raised; `named` is whether brokers name the topic for ever."""
+    """The controller's answer: an exception is raised; `named` is whether brokers name the topic for ever."""
 
     def __init__(self, created: Any = True, awaited: Any = None, deleted: Any = True, named: bool = False) -> None:
         self.created, self.awaited, self.deleted, self.named = created, awaited, deleted, named
@@ -591,7 +591,7 @@ def bound(code: int = 0, offset: int = 9) -> Answer:
 
 @pytest.fixture
 def looked(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """What is decoded for a look: the aborted transactions of each."""
+    """The decoded records of a look: the aborted transactions of each."""
     given: list[Any] = []
 
     def shown(_: object, aborted: Any, *__: object) -> Shown:

@@ -28,7 +28,7 @@ class Outcome(StrEnum):
 
 
 class Cell(NamedTuple):
-    """One run: the command, what failed and how, and what became of it."""
+    """One run: the command, the fault, and its outcome."""
 
     command: str
     request: str

@@ -31,7 +31,7 @@ Run = Callable[..., list[str]]
 
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    """What the example's main prints, line by line."""
+    """The output of the example's main, line by line."""
 
     def printed(name: str, *args: object) -> list[str]:
         capsys.readouterr()

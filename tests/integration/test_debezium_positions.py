@@ -72,7 +72,7 @@ def test_a_connector_that_is_created_where_another_stopped_sends_each_row_once(
         assert [(each["id"], each["severity"]) for each in found] == [("EOS411", "info")]
         assert "still has all later changes" in found[0]["message"]
     else:
-        # Of a connector that does not exist nobody knows the slot.
+        # The slot of a connector that does not exist is unknown.
         command = ("offsets", "restore", "--connector", name, "--create-keys", "--yes")
         run(eosctl, table, offset, tmp_path, *command, asks=False)
         home.create(name, table.config(home))

@@ -23,7 +23,7 @@ SECRET = "hunter2-mcp"
 
 
 def asked(server: object, conversation: Callable[[Client], Awaitable[Any]]) -> Any:
-    """What the conversation with the server gives."""
+    """The result of the conversation with the server."""
 
     async def talk() -> Any:
         async with Client(server) as client:

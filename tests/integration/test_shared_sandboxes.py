@@ -1,4 +1,4 @@
-"""What a file leaves in a shared sandbox is gone before the next file's tests."""
+"""Leftovers of a file in a shared sandbox are removed before the next file's tests."""
 
 import pytest
 

@@ -85,7 +85,7 @@ class Site:
 
 
 def owners_of(site: Site, rows: dict[str, dict[str, Any]]) -> dict[str, str]:
-    """What is said of each thread, without the common beginning."""
+    """The messages of each thread, without the common beginning."""
     beginning = f"unknown, shape of Streams application {site.name} (consumer group, Stable), "
     assert all(row["owner"].startswith(beginning) for row in rows.values()), rows
     return {name: row["owner"].removeprefix(beginning) for name, row in rows.items()}

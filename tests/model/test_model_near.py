@@ -1,4 +1,4 @@
-"""What nouns say of themselves just beside each state: preconditions, groups, statuses, transactions, answers."""
+"""Texts of nouns for the neighbours of each state: preconditions, groups, statuses, transactions, answers."""
 
 from collections.abc import Callable, Iterator
 from enum import Enum
@@ -48,7 +48,7 @@ NOUNS: dict[str, Any] = {
 
 
 def told(noun: Any) -> dict[str, Any]:
-    """What the noun says without being asked for anything: its properties, and itself as a text."""
+    """The properties of the noun that need no argument: its properties, and itself as a text."""
     kind = type(noun)
     names = [each for each in dir(kind) if isinstance(getattr(kind, each, None), property) and each[0] != "_"]
     text = {"text": str(noun).split()} if kind.__str__ not in {object.__str__, tuple.__str__} else {}

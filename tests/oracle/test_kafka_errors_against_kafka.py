@@ -23,7 +23,7 @@ from tests.jvm import java_with
 
 
 class Printed(NamedTuple):
-    """What Kafka's jars of one version say of their errors; messages are the default ones, by class."""
+    """The errors in Kafka's jars of one version; messages are the default ones, by class."""
 
     errors: set[KafkaError]
     messages: dict[str, str]

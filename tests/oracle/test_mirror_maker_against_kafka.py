@@ -14,7 +14,7 @@ pytestmark = pytest.mark.kafka
 
 UNHURRIED = settings(suppress_health_check=list(HealthCheck), deadline=None)
 NAMED_BY_KAFKA = {"name", "connector.class", "enabled"}
-"""What a connector's config says of itself."""
+"""The properties of a connector's config."""
 
 
 @pytest.fixture(scope="module")

@@ -29,7 +29,7 @@ REPLACEMENTS = ("$1", "$1@$2", "$0", "$12", "$01", "x", "", "$4", "\\$1", "a\\\\
 
 @pytest.fixture(scope="module")
 def kafka() -> Iterator[Mapper]:
-    """What Kafka makes of (rules, subject): None where it refuses."""
+    """Kafka's result for (rules, subject): None where it refuses."""
     jars = resolve_jars(DEFAULT_KAFKA_VERSION, lambda _: None)
     source = Path(__file__).with_name("PrincipalRulesOracle.java")
     classes = compile_java(jars.compiler, source, jars.classpath)

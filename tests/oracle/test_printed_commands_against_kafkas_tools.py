@@ -73,7 +73,7 @@ def filled(line: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def said() -> dict[str, tuple[str, str]]:
-    """What the tool says against each line (nothing: it takes the line), with the first place that prints it."""
+    """The tool's error for each line (empty: it takes the line), with the first place that prints it."""
     places: dict[str, str] = {}
     for where, line in printed():
         places.setdefault(line, where)

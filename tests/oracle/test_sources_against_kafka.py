@@ -19,7 +19,7 @@ pytestmark = pytest.mark.matrix
 NAMED = re.compile(r"\b([A-Z]\w+)\.(\w+)(?: \(from (\d\.\d) on\))?")
 SOURCES = {each.id: each.source for each in (*KINDS, *ERROR_PATTERNS)}
 UTF8 = b"\x01"
-"""What begins a name in a class file's constant pool, before its length in two bytes."""
+"""The tag of a name in a class file's constant pool, before its length in two bytes."""
 
 
 def test_every_rule_and_every_error_names_what_decides_in_kafka() -> None:

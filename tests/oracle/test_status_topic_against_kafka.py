@@ -75,7 +75,7 @@ def oracle(kafka_version: str) -> Iterator[StatusTopicOracle]:
 
 
 def ours(key: bytes | None, value: bytes | None) -> dict[str, Any]:
-    """What a worker holds after the record, in the oracle's shape."""
+    """The worker's state after the record, in the oracle's form."""
     found = decode_status_record(Record(0, 0, key, value))
     if found.kind is StatusKind.INVALID or found.reason is not None or value is None:
         return {}

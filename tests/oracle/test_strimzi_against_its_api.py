@@ -1,4 +1,4 @@
-"""What is read and written as Strimzi's resources, held against Strimzi's own classes."""
+"""Compares the resources that eosctl reads and writes with Strimzi's own classes."""
 
 from collections.abc import Iterator
 from pathlib import Path

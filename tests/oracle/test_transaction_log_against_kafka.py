@@ -46,7 +46,7 @@ def hold_value(oracle, value, tags):
 
 
 def hold_damaged(oracle, value, place, byte, cut):
-    """One byte changed, and the end cut off: what we read Kafka reads alike, and what Kafka refuses we refuse."""
+    """One byte changed, and the end cut off: Kafka reads these records equally, and both refuse the same ones."""
     data = bytearray(encode(value))
     data[place % len(data)] = byte
     damaged = bytes(data[: len(data) - cut % 6])

@@ -43,7 +43,7 @@ def _rows(printed: str) -> list[Row]:
 
 
 def find_hanging(sandbox: Sandbox, topics: Iterable[str], max_timeout_minutes: int = 0) -> list[Hanging]:
-    """What `find-hanging` calls hanging, topic by topic: topic, then the numbers of HANGING, sorted."""
+    """The hanging transactions of `find-hanging`, topic by topic: topic, then the numbers of HANGING, sorted."""
     narrow = ("--max-transaction-timeout", max_timeout_minutes)
     found = run_transactions_tool(sandbox, [("find-hanging", "--topic", topic, *narrow) for topic in topics])
     rows = ([row[name] for name in HANGING] for printed in found for row in printed)

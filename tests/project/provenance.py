@@ -1,4 +1,4 @@
-"""What was built from what: in-toto's Statement v1 with SLSA's provenance v1, for those who publish a release."""
+"""Builds and their sources: in-toto's Statement v1 with SLSA's provenance v1, for those who publish a release."""
 
 import hashlib
 import json

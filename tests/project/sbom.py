@@ -27,12 +27,12 @@ _HASH = re.compile(r"--hash=sha256:([0-9a-f]{64})")
 
 
 def bill_of_materials() -> dict[str, Any]:
-    """What the release consists of; the same for the same lock files."""
+    """The parts of the release; the same for the same lock files."""
     return _bill(list(_packages(LOCK.read_text())), list(_jars()), ComponentType.APPLICATION)
 
 
 def image_bill(debian: Mapping[str, str], architecture: str) -> dict[str, Any]:
-    """What the container image consists of: Debian's packages, by name and version, and those of Python."""
+    """The parts of the container image: Debian's packages, by name and version, and those of Python."""
     found = []
     for name, version in debian.items():
         purl = PackageURL("deb", "debian", name, version, {"arch": architecture})

@@ -1,4 +1,4 @@
-"""What programs may rely on within a major version, one line each, in tests/golden/surface.lock.
+"""The stable surface for programs within a major version, one line each, in tests/golden/surface.lock.
 
     option doctor --fail-on           a command's option
     choice doctor --fail-on warning   a value that it takes
@@ -89,7 +89,7 @@ def _calls(name: str, function: types.FunctionType) -> Iterator[str]:
 
 
 def lost(before: Iterable[str], now: Collection[str]) -> list[str]:
-    """What programs would miss."""
+    """The removed lines."""
     return [line for line in before if line not in now]
 
 

@@ -1,4 +1,4 @@
-"""What programs rely on is there: options, exit codes, and the Python API."""
+"""The stable surface is complete: options, exit codes, and the Python API."""
 
 from eosctl.version import __version__
 from tests.project.surface import FILE, lost, refusal, surface

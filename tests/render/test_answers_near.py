@@ -1,4 +1,4 @@
-"""What each view shows of an answer just beside one in which everything is there: as data and as blocks."""
+"""The views of the neighbours of a complete answer: as data and as blocks."""
 
 from collections.abc import Callable, Iterator
 from importlib import import_module

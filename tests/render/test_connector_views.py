@@ -1,4 +1,4 @@
-"""What the views of connectors say in words: how many there are, what they write, and since when it is known."""
+"""Sentences of the views of connectors: how many there are, what they write, and since when it is known."""
 
 from typing import Any
 

@@ -49,7 +49,7 @@ class Bench:
 
     @property
     def properties(self) -> ClientProperties:
-        """Those of a SASL user, whose password is the canary."""
+        """The properties of a SASL user, whose password is the canary."""
         return client_properties(command_config=self.sandbox.client_properties(USER))
 
     def report(self, engine: Engine, plan: AuditPlan, seen: list[OffsetRange] | None = None) -> str:

@@ -42,7 +42,7 @@ BLOCK = 7
 
 @dataclass(frozen=True)
 class Source:
-    """Records with distinct numbers; an offset is three times its number. Those of `optional` were aborted."""
+    """Records with distinct numbers; an offset is three times its number. The records of `optional` were aborted."""
 
     count: int
     optional: frozenset[int] = field(default_factory=frozenset)
