@@ -14,7 +14,7 @@ from typing import Final
 
 from eosctl.model.hanging import NO_LEADER
 from eosctl.model.leftovers import Leftover, LeftoverKind, MissingMarker
-from eosctl.model.names import TopicPartition
+from eosctl.model.names import TopicPartition, coordinator_partition
 from eosctl.model.transaction_log import TransactionLogValue
 from eosctl.model.transactions import AnsweredProducers, TransactionState
 
@@ -30,15 +30,44 @@ def writer_of(transactional_id: str) -> str | None:
     return transactional_id[: found.start()] if found and found.start() else None
 
 
+class LeftoverFold:
+    """Takes in the last values of the IDs of one partition of the log after the other.
+
+    Of an ID without a transaction in progress it keeps nothing, of a writer the latest commit. So memory is bounded by
+    the IDs of the largest partition, and by the writers.
+    """
+
+    def __init__(self) -> None:
+        self._open: dict[str, TransactionLogValue] = {}
+        self._committed: dict[str, tuple[int, str]] = {}
+        self.ids = 0
+        self.misplaced = 0
+        """Open ones in a partition where no coordinator looks for them (EOS300): none can end them."""
+
+    def add_all(self, values: Mapping[str, TransactionLogValue], partition: int = 0, partitions: int = 0) -> None:
+        """partition is where they lie, of so many (0: not known)."""
+        self.ids += len(values)
+        for name, value in values.items():
+            if value.state.is_open:
+                at_home = not partitions or coordinator_partition(name, partitions) == partition
+                self.misplaced += not at_home
+                if at_home:
+                    self._open[name] = value
+            if value.state in _COMMITTED and (writer := writer_of(name)) is not None:
+                here = value.start_ms, name
+                self._committed[writer] = max(self._committed.get(writer, here), here)
+
+    def found(self) -> tuple[Leftover, ...]:
+        """The IDs that have a transaction in progress, the oldest first."""
+        found = [_leftover(name, value, self._committed) for name, value in self._open.items()]
+        return tuple(sorted(found, key=lambda each: (each.value.start_ms, each.transactional_id)))
+
+
 def find_leftovers(values: Mapping[str, TransactionLogValue]) -> tuple[Leftover, ...]:
     """IDs with a transaction in progress, by their last records; the oldest first."""
-    committed: dict[str, tuple[int, str]] = {}
-    for name, value in values.items():
-        writer = writer_of(name)
-        if writer is not None and value.state in _COMMITTED:
-            committed[writer] = max(committed.get(writer, (-1, "")), (value.start_ms, name))
-    found = [_leftover(name, value, committed) for name, value in values.items() if value.state.is_open]
-    return tuple(sorted(found, key=lambda each: (each.value.start_ms, each.transactional_id)))
+    fold = LeftoverFold()
+    fold.add_all(values)
+    return fold.found()
 
 
 def _leftover(name: str, value: TransactionLogValue, committed: Mapping[str, tuple[int, str]]) -> Leftover:

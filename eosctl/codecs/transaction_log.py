@@ -33,7 +33,11 @@ INT16: Final = Struct(">h")
 INT32: Final = Struct(">i")
 INT64: Final = Struct(">q")
 FIXED: Final = Struct(">qhib")
+HEAD: Final = Struct(">hqhib")
+"""The version and FIXED, read at once: a log of a million IDs has as many values."""
 TIMES: Final = Struct(">qq")
+KEY_HEAD: Final = Struct(">hh")
+"""The version of a key and the length of its text."""
 
 KEY_VERSION: Final = 0
 FLEXIBLE: Final = 1
@@ -60,10 +64,10 @@ def version_of(data: bytes) -> int:
 def decode_transaction_log_key(key: bytes) -> str:
     """The transactional ID. Raises Undecodable for every other key, one of another version included."""
     data = MessageBytes(key)
-    version = data.take(INT16)
+    version, *size = data.several(KEY_HEAD if len(key) >= KEY_HEAD.size else INT16)
     if version != KEY_VERSION:
         raise Undecodable(f"key version {version} of the transaction log is not known (0 is)")
-    transactional_id = data.text(data.take(INT16))
+    transactional_id = data.text(size[0] if size else data.take(INT16))
     data.end()
     return transactional_id
 
@@ -74,6 +78,7 @@ def may_begin_with(key: bytes, prefix: bytes) -> bool:
 
 
 _KEY_OF_ANY_ID: Final = INT16.pack(KEY_VERSION)
+_KNOWN_VALUES: Final = frozenset(INT16.pack(version) for version in range(NEWEST_VALUE + 1))
 
 
 def encode_transaction_log_key(transactional_id: str) -> bytes:
@@ -84,21 +89,24 @@ def encode_transaction_log_key(transactional_id: str) -> bytes:
 def decode_transaction_log_value(value: bytes) -> TransactionLogValue:
     """The logged state of a transactional ID. Raises Undecodable with the reason, and nothing else, for other bytes."""
     data = MessageBytes(value)
-    version = data.take(INT16)
+    version, *fixed = data.several(HEAD if len(value) >= HEAD.size else INT16)
     if not 0 <= version <= NEWEST_VALUE:
         raise Undecodable(f"value version {version} of the transaction log is not known (0 and 1 are)")
-    producer_id, epoch, timeout_ms, status = data.several(FIXED)
+    producer_id, epoch, timeout_ms, status = fixed or data.several(FIXED)
     if not 0 <= status < len(STATES):
         raise Undecodable(f"transaction status {status} is not known")
     partitions = data.compact_partitions() if version >= FLEXIBLE else data.partitions()
     last_update_ms, start_ms = data.several(TIMES)
     tagged = data.tagged_fields() if version >= FLEXIBLE else {}
     data.end()
+    producer, state = ProducerIdAndEpoch(producer_id, epoch), STATES[status]
+    if not tagged:
+        return TransactionLogValue(version, producer, timeout_ms, state, partitions, last_update_ms, start_ms)
     return TransactionLogValue(
         version=version,
-        producer=ProducerIdAndEpoch(producer_id, epoch),
+        producer=producer,
         timeout_ms=timeout_ms,
-        state=STATES[status],
+        state=state,
         partitions=partitions,
         last_update_ms=last_update_ms,
         start_ms=start_ms,
@@ -213,11 +221,11 @@ def decode_log_record(partition: int, record: Record) -> LogRecord:
     """One record of the log, by its place. Raises Undecodable naming partition and offset."""
     try:
         key = record.key or b""
-        version = version_of(key)
-        if version > KEY_VERSION:
+        if key[: INT16.size] != _KEY_OF_ANY_ID and (version := version_of(key)) > KEY_VERSION:
             return NewerLogRecord(partition, record.offset, version)
         name = decode_transaction_log_key(key)
-        if record.value is not None and (version := version_of(record.value)) > NEWEST_VALUE:
+        is_known = record.value is None or record.value[: INT16.size] in _KNOWN_VALUES
+        if not is_known and (version := version_of(record.value or b"")) > NEWEST_VALUE:
             return NewerLogRecord(partition, record.offset, version, name)
         value = None if record.value is None else decode_transaction_log_value(record.value)
     except Undecodable as error:

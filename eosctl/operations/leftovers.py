@@ -2,10 +2,12 @@
 
 from collections.abc import Collection
 from functools import partial
+from itertools import groupby
+from operator import attrgetter
 
 from msgspec.structs import replace
 
-from eosctl.analysis.leftovers import MARKERS_MS, find_leftovers, missing_markers
+from eosctl.analysis.leftovers import MARKERS_MS, LeftoverFold, find_leftovers, missing_markers
 from eosctl.analysis.transaction_log import fold_transaction_log
 from eosctl.analysis.transactions import owners_of
 from eosctl.model.leftovers import Leftover, LeftoverKind, Leftovers, MissingMarker
@@ -19,24 +21,29 @@ from eosctl.sources.cluster_reader import ClusterReader
 def read_leftovers(reader: ClusterReader, prefix: str, config_topic: str) -> Leftovers:
     """The open transactions under the prefix, from the transaction log."""
     log = reader.transaction_log(prefix=prefix)
-    folded = fold_transaction_log(
-        each for each in log.records if each.transactional_id is None or each.transactional_id.startswith(prefix)
-    )
-    values = {name: each.value for name, each in folded.ids.items() if each.value is not None}
+    wanted = (each for each in log.records if each.transactional_id is None or each.transactional_id.startswith(prefix))
+    fold, unknown = LeftoverFold(), 0
+    for partition, of_partition in groupby(wanted, key=attrgetter("partition")):
+        folded = fold_transaction_log(of_partition)
+        unknown += len(folded.newer)
+        values = {name: each.value for name, each in folded.ids.items() if each.value is not None}
+        fold.add_all(values, partition, len(log.leaders))
     connect = read_connect_names(reader, config_topic)
     as_of = reader.now()
-    found = tuple(with_missing(reader, each, as_of) for each in find_leftovers(values))
+    found = tuple(with_missing(reader, each, as_of) for each in fold.found())
     ids = [each.transactional_id for each in found]
-    newer = (f"{pluralize(len(folded.newer), 'record was', 'records were')} not read: a newer Kafka wrote them",)
+    newer = (f"{pluralize(unknown, 'record was', 'records were')} not read: a newer Kafka wrote them",)
+    open_ones = pluralize(fold.misplaced, "open transaction lies", "open transactions lie")
+    lost = (f"{open_ones} in a partition of the log where no coordinator looks: `eosctl transactions log` names them",)
     return Leftovers(
         as_of=as_of,
         cluster_id=reader.cluster_id,
         prefix=prefix,
         leftovers=found,
-        ids=len(values),
+        ids=fold.ids,
         owners=owners_of(ids, with_threads(reader, connect.names, ids)),
         unread=log.unread,
-        notes=(*(newer if folded.newer else ()), *connect.notes),
+        notes=(*(newer if unknown else ()), *(lost if fold.misplaced else ()), *connect.notes),
         coverage=reader.coverage,
     )
 

@@ -3,11 +3,11 @@ commit."""
 
 import pytest
 
-from eosctl.analysis.leftovers import find_leftovers, missing_markers, writer_of
+from eosctl.analysis.leftovers import LeftoverFold, find_leftovers, missing_markers, writer_of
 from eosctl.errors import UsageError
 from eosctl.model.hanging import NO_LEADER
 from eosctl.model.leftovers import DecidedTransaction, LeftoverKind, decided_transactions
-from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
+from eosctl.model.names import ProducerIdAndEpoch, TopicPartition, coordinator_partition
 from eosctl.model.transaction_log import TransactionLogValue
 from eosctl.model.transactions import NO_TIMEOUT_MS, ActiveProducer, AnsweredProducers
 from eosctl.model.transactions import TransactionState as State
@@ -44,6 +44,24 @@ def test_open_ones_are_found_with_the_oldest_first():
         ("s-1-1", LeftoverKind.PREPARED),
         ("s-0-3", LeftoverKind.OPEN),
     ]
+
+
+def test_partitions_of_the_log_are_taken_in_one_after_the_other():
+    fold, (name, later) = LeftoverFold(), ("s-0-3", "s-0-4")
+    home, other = coordinator_partition(name, 50), coordinator_partition(later, 50)
+    assert home != other
+    fold.add_all({later: value(State.COMPLETE_COMMIT, 40), "s-0-1": value(State.COMPLETE_COMMIT, 10)}, other, 50)
+    fold.add_all({name: value(State.ONGOING, 30)}, home, 50)
+    (found,) = fold.found()
+    assert (found.transactional_id, found.later_commit, fold.ids, fold.misplaced) == (name, later, 3, 0)
+
+
+def test_an_open_one_where_no_coordinator_looks_is_counted_apart():
+    fold, name = LeftoverFold(), "s-0-3"
+    home = coordinator_partition(name, 50)
+    fold.add_all({name: value(State.COMPLETE_COMMIT, 40)}, home, 50)
+    fold.add_all({name: value(State.ONGOING, 30)}, home + 1, 50)
+    assert (fold.found(), fold.misplaced) == ((), 1)
 
 
 def test_an_open_one_names_the_sibling_that_committed_a_later_one():

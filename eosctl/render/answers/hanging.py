@@ -433,7 +433,10 @@ def _behind(lags: Sequence[GroupLag]) -> Iterator[GroupLagRow]:
 
 
 def _uncounted(rows: Sequence[GroupLagRow] | Skipped) -> Iterator[str]:
-    far = [] if isinstance(rows, Skipped) else [row for row in rows if row.uncounted]
+    if isinstance(rows, Skipped):
+        yield f"the lag of consumer groups is not known: {rows.reason}"
+        return
+    far = [row for row in rows if row.uncounted]
     if far:
         worst = max(far, key=lambda row: row.uncounted)
         command = f"eosctl transactions lso --group {shlex.quote(worst.group_id)} --within {worst.uncounted}"
