@@ -17,7 +17,6 @@ from eosctl.analysis.connect_requests import for_connector
 from eosctl.analysis.inspection import cleanup_policy_finding, impossible_connector
 from eosctl.analysis.offsets import LOST_NULL_PARTITION, DecodeValue, Merger, by_key
 from eosctl.analysis.offsets import ByKey as MergedByKey
-from eosctl.analysis.positions import explain_position
 from eosctl.analysis.source_stores import deciding_settings, stores_of
 from eosctl.model.client_roles import ConnectorConfig, as_properties
 from eosctl.model.offsets import (
@@ -745,7 +744,7 @@ def _merged(
             enabled, other = (stores_in(name) for stores_in in in_phases)
             offsets = by_phase(merger, offsets, enabled, other, uncommitted)
         if name in known or offsets:
-            yield ConnectorOffsets(name, connectors.exists(name), stores, tuple(map(_explained, offsets)))
+            yield ConnectorOffsets(name, connectors.exists(name), stores, offsets)
 
 
 def _is_read_committed(place: StorePlace, worker: WorkerSettings, connectors: Connectors) -> bool:
@@ -759,15 +758,6 @@ def _is_read_committed(place: StorePlace, worker: WorkerSettings, connectors: Co
         or any(each.connector_specific and each.connector_specific.place == place for each in found)
         for found in stores
     )
-
-
-def _explained(merged: MergedOffset) -> MergedOffset:
-    """Adds the meaning of the offset that a task starts from, for known kinds of source."""
-    used = merged.kafka_effective
-    if not isinstance(used, StoredOffset) or not isinstance(used.value, dict):
-        return merged
-    words = explain_position(merged.key.partition, used.value)
-    return merged if words is None else MergedOffset(*merged[:-1], position=words)
 
 
 def _usable(stores: Stores) -> tuple[OffsetStores, ...]:
