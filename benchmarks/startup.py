@@ -5,10 +5,14 @@ work is left out, which favours the peers. Elapsed is what a person feels and me
 CPU is user and system time, and the ratios are of commands that took turns.
 
 `fence` of 10,000 IDs is held against its requests: describe, InitProducerId, EndTxn of the old producers, describe.
+
+`--before DIRECTORY` is another working tree of eosctl: its commands take turns with these, in the same environment.
 """
 
+import argparse
 import os
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
@@ -29,16 +33,19 @@ from eosctl.sandbox.properties import SandboxSpec
 from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sources.kafka_transactions import describe_transactional_ids
 
-RUNS: Final = 7
 MANY: Final = 10_000
+HERE: Final = Path(__file__).parent.parent
+BEFORE: Final = ", before"
 BARS: Final = {
-    "eosctl --help": 0.1,
-    "eosctl --version": 0.1,
-    "TAB": 0.25,
-    "inspect-config": 0.3,
-    "transactions list": 0.3,
-    "offsets show": 0.3,
+    "eosctl --help": 0.07,
+    "eosctl --version": 0.07,
+    "TAB": 0.08,
+    "inspect-config": 0.22,
+    "transactions list": 0.22,
+    "offsets show": 0.22,
+    "fence, 1 ID": 0.22,
     "fence, 100 IDs": 0.35,
+    "doctor": 0.6,
 }
 """Seconds elapsed on an idle machine."""
 FENCE_BAR: Final = 1.5
@@ -52,12 +59,17 @@ PEER_BAR: Final = 1.0
 
 def main() -> int:
     """Measure, print, write results/startup.json; 1 where a bar is missed."""
+    arguments = _arguments()
     with Sandbox(SandboxSpec("4.3.1", workers=1), narrate=print) as sandbox, tempfile.TemporaryDirectory() as folder:
         servers = sandbox.bootstrap_servers
-        few = _ids(sandbox, Path(folder) / "few", 100)
-        measured = measure_in_turns(_commands(servers, few) | _peers(sandbox), RUNS)
+        ids = {count: _ids(sandbox, Path(folder) / f"few-{count}", count) for count in (1, 100)}
+        commands = _commands(HERE, servers, ids)
+        if arguments.before is not None:
+            before = _commands(arguments.before.resolve(), servers, ids)
+            commands |= {name + BEFORE: each for name, each in before.items()}
+        measured = measure_in_turns(commands | _peers(sandbox), arguments.runs)
         many = _ids(sandbox, Path(folder) / "many", MANY)  # the cluster is a small one until now
-        measured |= measure_in_turns({"fence, 10,000 IDs": _fence(servers, many)}, 3)
+        measured |= measure_in_turns({"fence, 10,000 IDs": _fence(_eosctl(HERE), servers, many)}, 3)
         requests = _requests(servers, many)
         versions = {"kafka": sandbox.kafka_version, "java": str(java_version(sandbox.java))}
     many_fenced = measured["fence, 10,000 IDs"]
@@ -71,10 +83,18 @@ def main() -> int:
         print(f"{name:40} {figures.elapsed_s:7.3f} s  {figures.cpu_s:7.3f} CPU s{bar}")
     for name, ratio in (ratios | against).items():
         print(f"{name}: {ratio}")
+    since = {name: _ratios(measured[name], measured[name + BEFORE]) for name in BARS if name + BEFORE in measured}
     missed = _missed(measured, ratios)
     result = {"measured": as_json(measured), "requests_s": requests, "ratios": ratios, "faster_than_peers": against}
-    print(write_result("startup", result | {"bars": BARS, "missed": missed}, versions))
+    print(write_result("startup", result | {"faster_than_before": since, "bars": BARS, "missed": missed}, versions))
     return 1 if missed else 0
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--runs", type=int, default=7)
+    parser.add_argument("--before", type=Path, help="another working tree of eosctl")
+    return parser.parse_args()
 
 
 def _missed(measured: Mapping[str, Measured], ratios: Mapping[str, float]) -> list[str]:
@@ -85,27 +105,36 @@ def _missed(measured: Mapping[str, Measured], ratios: Mapping[str, float]) -> li
 
 def _ratios(ours: Measured, theirs: Measured) -> dict[str, float]:
     return {
-        "elapsed": round(theirs.elapsed_s / ours.elapsed_s, 1),
-        "cpu": round(theirs.cpu_s / ours.cpu_s, 1),
+        "elapsed": round(theirs.elapsed_s / ours.elapsed_s, 2),
+        "cpu": round(theirs.cpu_s / ours.cpu_s, 2),
     }
 
 
-def _commands(servers: str, few: Path) -> dict[str, Command]:
-    eosctl = [sys.executable, "-m", "eosctl"]
+def _eosctl(tree: Path) -> list[str]:
+    """The command of this working tree: Python looks into its directory first."""
+    return ["env", "-C", str(tree), sys.executable, "-m", "eosctl"]
+
+
+def _commands(tree: Path, servers: str, ids: Mapping[int, Path]) -> dict[str, Command]:
+    eosctl = _eosctl(tree)
     cluster = ["-b", servers, "--group-id", "connect-cluster"]
+    doctor = [*eosctl, "doctor", *cluster]
     return {
         "eosctl --help": Command([*eosctl, "--help"]),
         "eosctl --version": Command([*eosctl, "--version"]),
-        "TAB": Command(["env", "_EOSCTL_COMPLETE=eosctl fence --conn", *eosctl]),
+        "TAB": Command([*eosctl[:3], "_EOSCTL_COMPLETE=eosctl fence --conn", *eosctl[3:]]),
         "inspect-config": Command([*eosctl, "inspect-config", *cluster]),
         "transactions list": Command([*eosctl, "transactions", "list", *cluster]),
         "offsets show": Command([*eosctl, "offsets", "show", *cluster]),
-        "fence, 100 IDs": _fence(servers, few),
+        "fence, 1 ID": _fence(eosctl, servers, ids[1]),
+        "fence, 100 IDs": _fence(eosctl, servers, ids[100]),
+        # What it finds depends on the tree.
+        "doctor": Command(doctor, subprocess.run(doctor, capture_output=True, check=False).returncode),
     }
 
 
-def _fence(servers: str, ids: Path) -> Command:
-    return Command([sys.executable, "-m", "eosctl", "fence", "-b", servers, "--ids-file", str(ids), "--yes"])
+def _fence(eosctl: list[str], servers: str, ids: Path) -> Command:
+    return Command([*eosctl, "fence", "-b", servers, "--ids-file", str(ids), "--yes"])
 
 
 def _peers(sandbox: Sandbox) -> dict[str, Command]:
