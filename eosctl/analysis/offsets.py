@@ -246,8 +246,8 @@ class Merger(Struct, frozen=True):
         return OpenedStores(self._open(own), None if general is None else self._open(general), "connector-specific")
 
     def _plain(self, key: OffsetKey, topic: ByKey, kind: str) -> MergedOffset | None:
-        """The explained result of _merged for a usable value in the only store, if no transaction left another record and
-        no other partition has the key; None: call it. Nearly all keys are plain."""
+        """The explained result of _merged for a usable value in the only store, if no transaction left another record
+        and no other partition has the key; None: call it. Nearly all keys are plain."""
         lies = topic.get(key.raw)
         if lies is None or len(lies) != 1 or key.partition is None:
             return None
