@@ -119,7 +119,8 @@ def certify(request: CertifyRequest, reporter: Reporter) -> Certificate:
     with open_site(_named_by(written, request.site), reporter) as site:
         if site.sandbox.spec.postgres and source.dsn is None:
             source = replace(source, dsn=site.sandbox.postgresql.url)
-        filled = _filling(site, source)
+        values = _values(site, source)
+        filled = _filling(values)
         config = _config({key: filled(value) for key, value in written.items()}, request)
         claim = site.claim(config)
         options = SessionOptions(
@@ -132,9 +133,7 @@ def certify(request: CertifyRequest, reporter: Reporter) -> Certificate:
                     request, claim, written, (), (), (f"its support of exactly-once is {claim.exactly_once}",),
                     "not read", (UNTRIED[claim.exactly_once],),
                 )  # fmt: skip
-            opened = open_source(
-                source, request.identity, filled, session.client_properties, _environment(site, filled)
-            )
+            opened = open_source(source, request.identity, filled, session.client_properties, _environment(values))
             selectors = request.identity, request.lane, request.order
             with DeliveredRecords(session.client_properties, selectors) as records:
                 running = RunningConnector(site, opened, records, session, _supported(config, claim, request))
@@ -151,12 +150,12 @@ def _connector_file(file: Path) -> Mapping[str, str]:
     return decode_connector(read_text(file, CERTIFIED_CONFIG), str(file), name=CONNECTOR)
 
 
-def _filling(site: CertifiedSite, source: SourceOptions) -> Callable[[str], str]:
-    """Puts the sandbox's values in the place of ${certify:NAME}. Raises UsageError for another name."""
+def _values(site: CertifiedSite, source: SourceOptions) -> Mapping[str, str]:
+    """The sandbox's values by the NAME of ${certify:NAME}; empty: this sandbox has none."""
     from urllib.parse import unquote, urlsplit
 
     url = urlsplit(source.dsn or "")
-    values = {
+    return {
         "bootstrap.servers": site.sandbox.bootstrap_servers,
         "directory": str(site.directory),
         "state": str(site.state or ""),
@@ -167,6 +166,10 @@ def _filling(site: CertifiedSite, source: SourceOptions) -> Callable[[str], str]
         "source.database": unquote(url.path.strip("/")),
     }
 
+
+def _filling(values: Mapping[str, str]) -> Callable[[str], str]:
+    """Puts them in the place of ${certify:NAME}. Raises UsageError for another name."""
+
     def value_of(found: re.Match[str]) -> str:
         if found[1] not in values:
             raise UsageError(f"{found[0]} is not known", hint=f"there are {', '.join(values)}")
@@ -175,10 +178,9 @@ def _filling(site: CertifiedSite, source: SourceOptions) -> Callable[[str], str]
     return lambda text: PLACEHOLDER.sub(value_of, text)
 
 
-def _environment(site: CertifiedSite, filled: Callable[[str], str]) -> Mapping[str, str]:
-    names = ("bootstrap.servers", "directory", "source.host", "source.port", "source.user", "source.password")
-    more = {f"EOSCTL_CERTIFY_{name.replace('.', '_').upper()}": filled(f"${{certify:{name}}}") for name in names}
-    return {**os.environ, **more}
+def _environment(values: Mapping[str, str]) -> Mapping[str, str]:
+    """For the user's command: ${certify:source.host} is EOSCTL_CERTIFY_SOURCE_HOST."""
+    return {**os.environ, **{f"EOSCTL_CERTIFY_{name.replace('.', '_').upper()}": values[name] for name in values}}
 
 
 def _config(written: Mapping[str, str], request: CertifyRequest) -> Mapping[str, str]:
