@@ -150,6 +150,7 @@ SUBJECTS = {
     "commit-record": _lying("commit-record", "failed", None),
     "task-key": _lying("task-key", "failed", "doubled"),
     "order": _lying("order", "failed", "reordered"),
+    "gap": _lying("gap", "failed", "lost"),
     "undeclared": _lying("undeclared", "failed", None),
     "aborting": _lying("none", "cannot-tell", None, boundary="true"),
     "aborting-lines": _lying(

@@ -87,6 +87,20 @@ def test_offsets_one_behind_repeat_a_record_where_tasks_start_while_the_coordina
 
 
 @variation
+def test_lines_that_a_connector_leaves_out_are_lost_without_any_fault(
+    eosctl: Eosctl, plugin: Path, tmp_path: Path
+) -> None:
+    """Probes are left out as well: others of each source partition come."""
+    config = lying(tmp_path, "gap", **{"transaction.boundary": "poll"})
+    faults = ("--faults", "restart-connector", "--rounds", 1, "--workers", 1, "--seed", 1)
+    code, data = certified(eosctl, "--plugin", plugin, "--config", config, *LOAD, *faults)
+    assert (code, data["verdict"]) == (1, "failed")
+    assert [each["fault"] for each in data["rounds"]] == ["none"]
+    assert {int(each["identity"]) % 10 for each in data["witnesses"]} == {4}
+    assert {each["harm"] for each in data["witnesses"]} == {"lost"}
+
+
+@variation
 def test_records_that_a_connector_aborts_by_its_own_choice_are_not_lost(
     eosctl: Eosctl, plugin: Path, tmp_path: Path
 ) -> None:
