@@ -95,44 +95,59 @@ def main() -> int:
         )
         os.environ |= {"TMPDIR": folder}
         with loaded(sandbox, planted, arguments.changes) as changed:
-            ours, answer = audit(sandbox, Path(folder), arguments.kill_after)
+            ours, answer = audit(servers, _dsn(url), Path(folder), arguments.kill_after)
         changes = len(changed)
         versions = {
             "kafka": sandbox.kafka_version,
             "debezium": DEBEZIUM.rpartition(":")[2],
             "postgresql": _version(url),
         }
+    history = {"changes_meanwhile": changes, "killed": len(arguments.kill_after), "filled_s": round(filled, 1)}
+    return report("source_audit", history, planted, {**reads, "eosctl audit source": ours}, answer, versions)
+
+
+def report(
+    name: str,
+    history: Mapping[str, float],
+    planted: "Planted",
+    measured: Mapping[str, Measured],
+    answer: Mapping[str, Any],
+    versions: Mapping[str, str],
+) -> int:
+    """Writes the result; 1 where the answer is another one than what was planted."""
     [table] = answer["data"]["tables"]
-    both = reads[COPY].cpu_s + reads[CONSUMER].cpu_s
+    *reads, ours = measured.values()
     kinds = ("missing", "extra", "differing")
     result = {
         "rows": table["rows"],
-        "changes_meanwhile": changes,
-        "killed": len(arguments.kill_after),
+        **history,
         "planted": dict.fromkeys(kinds, planted.each),
         "found": {kind: table[kind] for kind in (*kinds, "undecided")},
         "verdict": table["verdict"],
-        "filled_s": round(filled, 1),
-        "seconds": as_json({**reads, "eosctl audit source": ours}),
+        "seconds": as_json(measured),
         "cpu_us_per_row": round(ours.cpu_s / table["rows"] * 1e6, 1),
-        "queries": table["queries"],
-        "ratio_to_both_reads": round(ours.cpu_s / both, 2),
+        "queries_of_last_process": table["queries"],
+        "ratio_to_both_reads": round(ours.cpu_s / sum(each.cpu_s for each in reads), 2),
     }
     print(json.dumps(result, indent=2))
-    print(write_result("source_audit", result, versions))
+    print(write_result(name, result, versions))
     return 0 if all(table[kind] == planted.each for kind in kinds) and not table["undecided"] else 1
 
 
-def audit(sandbox: Sandbox, folder: Path, kill_after: Sequence[float]) -> tuple[Measured, Mapping[str, Any]]:
+def _dsn(url: str) -> str:
+    """The server's URL without its password, which goes to the environment."""
+    given = psycopg.conninfo.conninfo_to_dict(url)
+    os.environ["PGPASSWORD"] = str(given["password"])
+    return f"postgresql://{given['user']}@{given['host']}:{given['port']}/{given['dbname']}"
+
+
+def audit(servers: str, dsn: str, folder: Path, kill_after: Sequence[float]) -> tuple[Measured, Mapping[str, Any]]:
     """Runs the comparison, killed after each of these seconds and continued, to its end: all processes together."""
-    given = psycopg.conninfo.conninfo_to_dict(sandbox.postgresql.url)
-    environment = os.environ | {"PGPASSWORD": str(given["password"])}
-    dsn = f"postgresql://{given['user']}@{given['host']}:{given['port']}/{given['dbname']}"
-    words = [sys.executable, "-m", "eosctl", "audit", "source", "-b", sandbox.bootstrap_servers, "--source-dsn", dsn]
+    words = [sys.executable, "-m", "eosctl", "audit", "source", "-b", servers, "--source-dsn", dsn]
     words += ["--table", f"public.orders={TOPIC}", "--wait", "600", "--timeout", "600", "--state", f"{folder}/state"]
     answer, cpu_s, peak_mb, begun = folder / "answer.json", 0.0, 0.0, time.perf_counter()
     for seconds in (*kill_after, None):
-        process = subprocess.Popen([*words, "-o", "json", "--output-file", str(answer)], env=environment)
+        process = subprocess.Popen([*words, "-o", "json", "--output-file", str(answer)])
         if seconds is not None:
             time.sleep(seconds)  # a kill at any moment is the fault itself
             process.send_signal(signal.SIGKILL)

@@ -136,10 +136,13 @@ def test_a_snapshot_that_was_interrupted_and_begun_again_is_reported_as_that(
         }
     )
     eventually(lambda: len(table.events()) > 200, "the snapshot to be in progress")
-    kill(table)
+    table.source.kill_worker(1)
+    table.execute(f"DELETE FROM {table.table} WHERE id = 1")
+    table.source.start_worker(1)
     table.await_streaming()
     truth = table.truth()
     again = {each.lsn for each in table.events() if each.operation == "r"}
+    assert [each.operation for each in table.events() if each.row[0] == 1] == ["r"], "nothing deletes the row"
     assert truth.lost_count == 0
     assert truth.doubled_count > 100
     assert len(again) == 2, "moments of the snapshots"

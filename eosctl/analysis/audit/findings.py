@@ -114,7 +114,7 @@ KEY_WORDS: Final[Mapping[str, FindingTemplate]] = {
     KeyAnomalyKind.SNAPSHOT: FindingTemplate(
         audit.SNAPSHOT_BEGUN_AGAIN,
         "{n} snapshot{s} ended before all was copied, and another one was begun: readers have the rows of the first "
-        "one twice",
+        "one twice, and keep rows that were deleted between both",
     ),
     KeyAnomalyKind.SNAPSHOT_UNCLEAR: FindingTemplate(
         audit.SNAPSHOT_UNCLEAR,

@@ -90,9 +90,10 @@ SNAPSHOT_BEGUN_AGAIN: Final = FindingKind(
     title="snapshot interrupted and begun again",
     severity=Severity.WARNING,
     cause="A task found the offset of a snapshot that had not ended. Debezium cannot resume an interrupted "
-    "snapshot, and copies all tables again. Kafka delivered all committed records, so consumers have rows twice.",
-    fix="let readers keep the last row of each key, or remove the rows of the first snapshot: `data` of the finding "
-    "has its end and the beginning of the next one",
+    "snapshot, and copies all tables again. Kafka delivered all committed records, so consumers have rows twice. No "
+    "record deletes a row that was deleted between both snapshots: consumers keep it.",
+    fix="let readers remove the rows of the first snapshot: `data` of the finding has its end and the beginning of the "
+    "next one. Or let them keep the last row of each key, and find the deleted ones with `eosctl audit source`",
     source="Debezium's snapshot offsets",
     commands=("audit",),
 )
