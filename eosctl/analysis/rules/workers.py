@@ -685,7 +685,7 @@ def _loaded(worker: WorkerEvidence, plugin: str, asked: str) -> str | None:
     if RANGE.search(asked.removeprefix("[").removesuffix("]")):
         return " and ".join(versions) or None
     exact = _without_zeros(asked.strip("[]"))
-    return next((each for each in versions if _without_zeros(each) == exact), None)
+    return exact if exact in map(_without_zeros, versions) else None
 
 
 def _without_zeros(version: str) -> str:
