@@ -115,7 +115,7 @@ def topic_text(column: TableColumn, value: Any, handling: Handling) -> str | boo
     """The text of a value as a record has it; False where it is not compared: the placeholder, or an unknown form."""
     if value is None:
         return None
-    if value == handling.unavailable or (isinstance(value, list) and value == [handling.unavailable]):
+    if value in (handling.unavailable, [handling.unavailable]):
         return False
     try:
         return _of_topic(column, value, handling)
@@ -319,7 +319,7 @@ def _keyed(table: CapturedTable, key: bytes | None) -> Mapping[str, object]:
     if isinstance(found, dict):
         return found
     columns = table.key
-    return {columns[0].name: found} if len(columns) == 1 and found is not None else {}
+    return {columns[0].name: found} if len(columns) == 1 else {}
 
 
 def _payload(read: object) -> object:
@@ -492,7 +492,7 @@ class RowReader:
         keyed = _keyed(self._table, key)
         for name, number in zip(self._key_names, self._key, strict=True):
             given, its = keyed.get(name, ABSENT), values[number]
-            if given != its or type(given) is not type(its):
+            if given != its:
                 return key_text(self._table, keyed, self._handling) in {None, text}
         return True
 

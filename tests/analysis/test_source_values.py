@@ -91,6 +91,8 @@ def unscaled(number: int) -> str:
         (ColumnKind.TIMESTAMP, "007", "7"),
         (ColumnKind.TIMESTAMP, "0", "0"),
         (ColumnKind.TIMESTAMP, "12", "12"),
+        (ColumnKind.TIMESTAMP, "x", False),
+        (ColumnKind.INSTANT, "none", False),
         (ColumnKind.OTHER, "x", False),
     ],
 )
@@ -560,3 +562,72 @@ def test_each_way_to_differ_is_a_finding_of_its_own():
         ("EOS222", 1, []),
         ("EOS224", 2, []),
     ]
+
+
+BY_NAME = replace(ORDERS, columns=(NAME._replace(key=1), TableColumn("id", "int8", ColumnKind.INTEGER)))
+
+
+def kept(column: TableColumn, value: object, handling: Handling = DEFAULT) -> object:
+    """What the image of a record's row has of this value."""
+    row = json.dumps({"op": "c", "source": {}, "after": {"id": 1, "c": value}}).encode()
+    return msgpack.decode(RowReader(replace(ORDERS, columns=(ID, column)), handling).record(None, row).image)[1]
+
+
+@pytest.mark.parametrize(
+    ("asked", "value", "handling", "made"),
+    [
+        (column(ColumnKind.INTEGER, None, UNSIGNED), -1, DEFAULT, False),
+        (column(ColumnKind.INTEGER), True, DEFAULT, "1"),
+        (column(ColumnKind.TEXT), 5, DEFAULT, False),
+        (column(ColumnKind.TEXT), GONE, DEFAULT, False),
+        (column(ColumnKind.TIME, 3), "AAAA", DEFAULT, False),
+        (column(ColumnKind.DECIMAL, 2), "1500", Handling(decimals="string"), "1500"),
+        (column(ColumnKind.DECIMAL, 2), "1" * 24, Handling(decimals="string"), "1" * 24),
+        (column(ColumnKind.DECIMAL, 2), GONE, Handling(decimals="precise"), False),
+        (column(ColumnKind.DECIMAL, 2), unscaled(-150), DEFAULT, "-1.5"),
+        (column(ColumnKind.DECIMAL, 1), unscaled(0), DEFAULT, "0"),
+    ],
+)
+def test_the_short_way_makes_the_text_of_the_long_one(asked, value, handling, made):
+    assert kept(asked, value, handling) == made == topic_text(asked, value, handling)
+
+
+def test_a_decimal_of_more_than_24_characters_has_a_digest():
+    assert isinstance(kept(column(ColumnKind.DECIMAL, 2), "1" * 25, Handling(decimals="string")), bytes)
+
+
+@pytest.mark.parametrize(
+    ("key", "row", "found"),
+    [
+        (b'{"name":"x"}', {"name": "x"}, "x"),
+        (b'{"name":"y"}', {"name": "x"}, None),
+        (b'{"name":"5"}', {"name": '"5"'}, None),
+        (b'{"name":5}', {"name": "5"}, "5"),
+        (b'{"name":"x"}', {"id": 5}, "x"),
+        (b'{"other":5}', {"id": 5}, None),
+    ],
+)
+def test_a_key_of_a_text_is_the_row_s(key, row, found):
+    value = json.dumps({"op": "c", "source": {}, "after": row}).encode()
+    if found is None:
+        with pytest.raises(Unusable):
+            RowReader(BY_NAME, DEFAULT).record(key, value)
+    else:
+        assert RowReader(BY_NAME, DEFAULT).record(key, value).key == found
+
+
+@pytest.mark.parametrize("key", [b'{"id":true}', b'{"id":1.0}', b'{"id":1}', b"1"])
+def test_a_number_of_another_type_is_the_same_key_or_none(key):
+    value = json.dumps({"op": "c", "source": {}, "after": {"id": 1}}).encode()
+    assert RowReader(ORDERS, DEFAULT).record(key, value).key == "1"
+
+
+def test_records_of_each_form_may_follow_each_other_in_one_reader():
+    reader = RowReader(ORDERS, DEFAULT)
+    forms = [
+        {"op": "c", "source": {"lsn": 9}, "after": ROW},
+        {**ROW, "__op": "c", "__source_lsn": 9},
+        {"schema": {}, "payload": {"op": "c", "source": {"lsn": 9}, "after": ROW}},
+    ]
+    assert len({reader.record(b'{"id":5}', json.dumps(each).encode()) for each in (*forms, *reversed(forms))}) == 1
+    assert reader.record(b'{"id":5}', None).image is None
