@@ -2,20 +2,24 @@
 
 from collections.abc import Iterable
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from eosctl.analysis.certification import (
+    SOURCE_CONNECTOR,
+    SOURCE_TASK,
     Expected,
     by_harm,
     judge,
     new_anomalies,
     not_unique,
     outside_truth,
+    overridden,
     unlike_truth,
 )
-from eosctl.model.certification import Delivered, Generation, Harm, Place
+from eosctl.model.certification import ClassFile, Delivered, Generation, Harm, Place
 
 TOPIC = "out"
 
@@ -172,3 +176,83 @@ def test_each_harm_is_counted_as_it_was_done(numbers: list[int], data: st.DataOb
     found = judge(delivered(*kept, *repeated), ordered(*source)).anomalies
     counts = by_harm(found)
     assert (counts[Harm.LOST], counts[Harm.DOUBLED], counts[Harm.REORDERED]) == (len(lost), len(repeated), 0)
+
+
+# Each decision at its limit
+
+
+def classes(*made: tuple[str, str | None, tuple[str, ...], tuple[str, ...]]) -> dict[str, ClassFile]:
+    return {name: ClassFile(name, base, frozenset(methods), frozenset(named)) for name, base, methods, named in made}
+
+
+TASK = ("p/T", SOURCE_TASK, ("commit",), ())
+
+
+@pytest.mark.parametrize(
+    ("made", "found"),
+    [
+        ([("p/C", SOURCE_CONNECTOR, ("exactlyOnceSupport",), ())], {"exactlyOnceSupport": "p.C"}),
+        ([("p/C", "p/B", (), ()), ("p/B", SOURCE_CONNECTOR, ("alterOffsets",), ())], {"alterOffsets": "p.B"}),
+        ([("p/C", "p/B", ("alterOffsets",), ()), ("p/B", None, ("alterOffsets",), ())], {"alterOffsets": "p.C"}),
+        ([("p/C", None, ("commit",), ())], {}),
+        ([("p/C", None, (), ("p/T",)), ("p/T", SOURCE_TASK, ("commit",), ())], {"commit": "p.T"}),
+        ([("p/C", None, (), ("p/T",)), ("p/T", "p/U", ("commit",), ())], {}),
+        ([("p/C", None, (), ("p/T",)), ("p/T", "p/U", (), ()), ("p/U", SOURCE_TASK, ("commitRecord",), ())],
+         {"commitRecord": "p.U"}),
+        ([("p/C", "p/B", (), ()), ("p/B", None, (), ("p/T",)), TASK], {"commit": "p.T"}),
+        ([("p/C", None, (), ("p/S", "p/T")), ("p/S", SOURCE_TASK, ("commit",), ()), TASK], {"commit": "p.S"}),
+        ([("p/C", "p/C", (), ())], {}),
+        ([("p/C", SOURCE_CONNECTOR, (), ()), (SOURCE_CONNECTOR, None, ("exactlyOnceSupport",), ())], {}),
+        ([], {}),
+    ],
+)  # fmt: skip
+def test_methods_that_matter_are_the_plugin_s_own(made, found):
+    assert overridden("p.C", classes(*made)) == found
+
+
+def test_a_lost_record_is_named_once_and_a_source_without_order_has_no_neighbours():
+    assert harms(delivered("a"), ordered("a", "b", "b")) == [(Harm.LOST, "b")]
+    [lost] = judge(delivered("a", "c"), Expected(("a", "b", "c"), is_ordered=False)).anomalies
+    assert (lost.before, lost.after) == (None, None)
+    assert judge(delivered("a"), ordered("a", "b")).missing == frozenset({"b"})
+
+
+def test_a_record_that_the_source_has_twice_has_no_place_in_its_order():
+    assert harms(delivered("b", "a", "c", "a"), ordered("a", "b", "a", "c")) == []
+
+
+def test_equal_numbers_are_in_order():
+    records = [Delivered(Place(TOPIC, 0, at), at, str(at), "", 5) for at in range(2)]
+    assert harms(records, None) == []
+
+
+def test_a_generation_begins_at_its_offset_in_each_partition():
+    truth = ordered("a", "b")
+    for start, found in ((2, []), (3, [(Harm.DOUBLED, "a"), (Harm.DOUBLED, "b")]), (1, [(Harm.DOUBLED, "b")])):
+        assert sorted(harms(delivered("a", "b", "a", "b"), truth, Generation({(TOPIC, 0): start}, None))) == sorted(
+            found
+        )
+    elsewhere = [*delivered("a", "b"), *delivered("a", "b", partition=1)]
+    assert harms(elsewhere, truth, Generation({(TOPIC, 1): 0}, None)) == []
+
+
+def test_what_is_repeated_without_order_has_no_gaps():
+    again = Generation({(TOPIC, 0): 3}, None)
+    assert harms(delivered("a", "b", "c", "a", "c"), Expected(("a", "b", "c"), is_ordered=False), again) == []
+    assert (
+        harms(delivered("a", "b", "c", "b"), ordered("a", "b", "c"), Generation({(TOPIC, 0): 3}, frozenset({"b"})))
+        == []
+    )
+
+
+def test_an_anomaly_is_known_by_its_place_and_a_lost_record_by_its_name():
+    truth = ordered("a", "b", "c")
+    lost = judge(delivered("a"), truth).anomalies
+    assert new_anomalies(judge(delivered("a", "c"), truth), lost) == ()
+    once, twice = (judge(delivered(*["a"] * count, "b", "c"), truth) for count in (2, 3))
+    assert len(new_anomalies(twice, once.anomalies)) == 1
+
+
+def test_a_truth_without_records_says_nothing():
+    assert unlike_truth(delivered("a"), ordered()) == ""
+    assert outside_truth(delivered("a"), ordered()) == ()

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from eosctl.analysis.client_configs import connector_client, refused_by_producer, refused_overrides
 from eosctl.analysis.connect_requests import for_connector, put_config, restart_tasks
-from eosctl.analysis.inspection import ReportedConnectors, inspect
+from eosctl.analysis.inspection import ReportedConnectors, inspect, why_impossible
 from eosctl.model.client_roles import ClientRole, ConnectorConfig, WorkerConfig, as_properties
 from eosctl.model.connectors import ConnectorType, Reader, connector_path
 from eosctl.model.names import TopicPartition
@@ -17,6 +17,7 @@ from eosctl.model.report import Severity
 from eosctl.model.skipped import Skipped, not_asked
 from eosctl.model.topics import PartitionOffsets, TopicFacts
 from eosctl.model.versions import KafkaVersion
+from eosctl.model.whole_numbers import MOST_TASKS
 from tests.analysis.config_records import LATEST, Log
 
 COMPACT = TopicFacts("connect-configs", 1, 3, {"cleanup.policy": "compact"})
@@ -396,3 +397,253 @@ def test_workers_that_restart_no_task_for_a_change_are_asked_to() -> None:
         "PUT /connectors/c/config; then POST /connectors/c/tasks/<task>/restart for each task, for workers before "
         "3.7.1 do not restart tasks whose task configs are unchanged (KAFKA-9228)"
     )
+
+
+# Each finding at its limits
+
+
+def only(log, name, **given):
+    return found(log, **given)[name]
+
+
+@pytest.mark.parametrize(
+    ("count", "fenced", "running"), [(4, "4 producers", "1 producer"), (0, "0 producers", "1 producer")]
+)
+def test_a_count_that_differs_says_how_many_producers_are_fenced_and_how_many_run(count, fenced, running):
+    log = Log().config("x").tasks("x", 0).commit("x", 1).fencing("x", count)
+    assert only(log, "task-count-mismatch").message.endswith(f"the next round will fence {fenced}, not {running}")
+
+
+def test_a_count_that_is_the_commit_s_is_no_mismatch_and_neither_is_one_without_a_connector():
+    assert found(Log().config("x").tasks("x", 0).commit("x", 1).fencing("x", 1)) == {}
+    gone = Log().config("x").tasks("x", 0).commit("x", 1).fencing("x", 4).put("connector-x", None)
+    assert "task-count-mismatch" not in found(gone)
+    assert found(Log().config("x").fencing("x", 4)) == {}
+
+
+@pytest.mark.parametrize(("tasks", "were"), [(1, "1 task was"), (2, "2 tasks were")])
+def test_a_commit_without_a_record_says_how_many_tasks_it_has(tasks, were):
+    log = Log().healthy("x", 1).config("y").tasks("y", *range(tasks)).commit("y", tasks)
+    finding = only(log, "commit-without-task-count-record", types={"y": "source"})
+    assert finding.message.startswith(f"{were} committed at offset")
+    assert finding.cure.count("POST") == tasks
+
+
+@pytest.mark.parametrize("state", ["STOPPED", "PAUSED"])
+def test_a_connector_that_does_not_start_needs_no_record(state):
+    log = Log().healthy("x", 1).config("y").tasks("y", 0).commit("y", 1).target("y", state)
+    assert found(log, types={"y": "source"}) == {}
+
+
+@pytest.mark.parametrize(("tasks", "cut"), [(11, False), (12, True)])
+def test_ten_missing_task_configs_are_named(tasks, cut):
+    message = only(Log().config("x").tasks("x", 0).commit("x", tasks), "inconsistent-connector").message
+    assert ("10 …." in message) is cut
+    assert ", 9, 10" in message
+
+
+def test_an_inconsistent_connector_that_was_deleted_is_a_leftover_alone():
+    log = Log().config("x").commit("x", 1).put("connector-x", None)
+    assert set(found(log)) == {"orphan-records"}
+
+
+def test_a_commit_before_its_config_matters_until_another_one_follows_and_while_the_connector_exists():
+    assert set(found(Log().commit("x", 1))) == {"orphan-records"}
+    assert found(Log().commit("x", 0).config("x").commit("x", 0)) == {}
+
+
+@pytest.mark.parametrize(("tasks", "record"), [(0, 1), (1, None), (2, 1), (1, 2)])
+def test_tasks_that_run_over_a_pending_round_are_an_error_where_they_need_one(tasks, record):
+    log = Log().config("x")
+    if record is not None:
+        log.tasks("x", *range(record)).commit("x", record).fencing("x", record)
+    log.tasks("x", *range(tasks)).commit("x", tasks)
+    needs = record is not None and tasks > 0
+    named = found(log, running_tasks={"x": 2}, types={"x": "source"})
+    assert ("pending-fencing-with-running-tasks" in named) is needs
+
+
+def test_one_task_after_one_needs_a_round_as_well():
+    log = Log().healthy("x", 1).tasks("x", 0).commit("x", 1)
+    finding = only(log, "pending-fencing-with-running-tasks", running_tasks={"x": 1})
+    assert finding.message.startswith("1 task runs although the task commit at offset 5 was not followed")
+
+
+@pytest.mark.parametrize("producer", [None, 7])
+def test_an_open_transaction_names_its_producer_where_the_record_does(producer):
+    finding = only(Log().config("x").writer(producer, 3, RecordState.OPEN).config("y"), "open-transaction")
+    assert finding.evidence["producer"] == (None if producer is None else "7/3")
+    assert finding.message.startswith(
+        "a transaction is open from offset 1" if producer is None else "a transaction of producer 7/3 is open from"
+    )
+    assert "connect-cluster-<group.id>" in finding.cure
+
+
+def test_the_first_open_record_wins_over_the_last_stable_offset():
+    offsets = PartitionOffsets(TopicPartition("connect-configs", 0), 0, 5, 9)
+    log = Log().config("x").writer(7, 3, RecordState.OPEN).config("y")
+    assert only(log, "open-transaction", offsets=offsets).evidence["start_offset"] == 1
+    settled = PartitionOffsets(TopicPartition("connect-configs", 0), 0, 9, 9)
+    assert found(Log().config("x"), offsets=settled) == {}
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "times", "severity", "cure"),
+    [
+        ("connector-y", b"{", 1, Severity.WARNING, "PUT /connectors/y/config; compaction"),
+        ("connector-y", b"{", 2, Severity.WARNING, "PUT /connectors/y/config; compaction"),
+        ("task-y-0", None, 1, Severity.INFO, "PUT /connectors/y/config; compaction"),
+        ("commit-x", None, 1, Severity.INFO, "PUT /connectors/x/config; compaction"),
+        ("tasks-fencing-y", {}, 1, Severity.ERROR, "restart the tasks of y on an exactly-once worker"),
+        ("target-state-y", b"{", 1, Severity.WARNING, "PUT /connectors/y/pause or /resume"),
+        ("session-key", {}, 1, Severity.WARNING, "inter.worker.key.ttl.ms; compaction"),
+    ],
+)
+def test_a_malformed_record_says_how_often_it_is_there_and_what_writes_it_again(key, value, times, severity, cure):
+    log = Log().config("x")
+    for _ in range(times):
+        log.put(key, value)
+    [finding] = inspected(log).findings
+    assert (finding.subject, finding.severity, finding.evidence["count"]) == (key, severity, times)
+    assert (f"at offset {times}:" in finding.message) is (times == 1)
+    assert (f"at offset {times} ({times} times):" in finding.message) is (times > 1)
+    assert cure in finding.cure
+
+
+def test_a_record_without_a_key_has_the_fix_of_its_kind():
+    finding = only(Log().config("x").put(None, {}), "fatal-record")
+    assert "compaction then removes" not in finding.cure
+
+
+@pytest.mark.parametrize(
+    ("config", "reason"),
+    [
+        ({"connector.class": None}, "it has no connector.class"),
+        ({"connector.class": 5}, "its connector.class is no text"),
+        ({"connector.class": ""}, None),
+        ({}, None),
+        ({"tasks.max": "0"}, "tasks.max is '0'"),
+    ],
+)
+def test_a_connector_that_no_worker_can_run_says_why(config, reason):
+    log = Log().put("connector-x", {"properties": config})
+    named = found(log)
+    if reason is None:
+        assert "impossible-connector" not in named
+    else:
+        assert reason in named["impossible-connector"].message
+    assert "impossible-connector" not in found(log.put("connector-x", None))
+
+
+@pytest.mark.parametrize(("count", "is_too_many"), [(MOST_TASKS, False), (MOST_TASKS + 1, True)])
+def test_a_record_of_more_tasks_than_are_checked_is_impossible(count, is_too_many):
+    log = Log().config("x").tasks("x", 0).commit("x", 1).fencing("x", count)
+    assert ("impossible-connector" in found(log)) is is_too_many
+
+
+@pytest.mark.parametrize(
+    ("types", "named"), [({"x": "sink"}, ConnectorType.SINK), ({"x": "odd"}, None), (Skipped("no"), None)]
+)
+def test_a_type_that_rest_does_not_say_is_a_source_s_only_where_a_record_shows_it(types, named):
+    assert inspected(Log().config("x"), types=types).connectors[0].type is named
+    proven = ConnectorType.SINK if named else ConnectorType.SOURCE
+    assert inspected(Log().config("x").fencing("x", 1), types=types).connectors[0].type is proven
+
+
+@pytest.mark.parametrize(
+    ("log", "kept"),
+    [
+        (Log().config("x"), True),
+        (Log().target("x", "PAUSED"), False),
+        (Log().commit("x", 1), True),
+        (Log().fencing("x", 1), True),
+        (Log().tasks("x", 0), True),
+        (Log().config("x").put("connector-x", None), False),
+        (Log().config("x").commit("x", 0).put("connector-x", None), True),
+    ],
+)
+def test_a_name_is_reported_where_it_exists_or_its_records_would_affect_a_new_one(log, kept):
+    assert [each.state.name for each in inspected(log).connectors] == ["x"] * kept
+
+
+@pytest.mark.parametrize(
+    ("log", "kind", "rule", "fences", "words"),
+    [
+        (Log().config("x"), None, "none", 0, "no task commit yet: nothing to fence"),
+        (Log().config("x").tasks("x", 0).commit("x", 1), "sink", "none", 0, "a sink: its tasks have no producers"),
+        (Log().config("x").tasks("x", 0).commit("x", 1), "source", "first-start", 0, "nothing to fence"),
+        (Log().config("x").tasks("x", 0).commit("x", 1), None, "first-start", 0, "nothing to fence, if it is a source"),
+        (Log().healthy("x", 1), None, "none", 0, "record at offset 3 is later than the task commit at offset 2"),
+        (Log().config("x").fencing("x", 1), None, "none", 0, "record at offset 1 is later than any task commit"),
+        (Log().healthy("x", 1).tasks("x", 0).commit("x", 1), None, "single-task", 0, "the same ID fences itself"),
+        (Log().healthy("x", 1).tasks("x", 0, 1).commit("x", 2), None, "fence", 1, "will fence 1 producer (g-x-0)"),
+        (Log().healthy("x", 2).tasks("x", 0).commit("x", 1), None, "fence", 2, "2 producers (g-x-0 … -1)"),
+        (Log().healthy("x", 1).commit("x", 0).target("x", "STOPPED"), None, "fence", 1,
+         "at offset 3 (none if it resumes with one task)"),
+        (Log().healthy("x", 2).commit("x", 0).target("x", "STOPPED"), None, "fence", 2, "record at offset 4"),
+        (Log().healthy("x", 1).commit("x", 0).target("x", "PAUSED"), None, "fence", 1, "record at offset 3"),
+        (Log().config("x").fencing("x", 0).commit("x", 0), None, "fence", 0, "will fence no producers"),
+        (Log().config("x").fencing("x", -1).commit("x", 0), None, "fence", 0, "will fence no producers"),
+        (Log().tasks("x", 0), None, "none", 0, "a new one of this name would have nothing to fence"),
+        (Log().fencing("x", 0), None, "none", 0, "a new one of this name would have nothing to fence"),
+        (Log().fencing("x", 1), None, "none", 0, "would fence 1 producer (g-x-0)"),
+    ],
+)  # fmt: skip
+def test_the_next_start_follows_from_the_record_the_commit_and_the_type(log, kind, rule, fences, words):
+    start = inspected(log, types={} if kind is None else {"x": kind}, group_id="g").connectors[0].next_start
+    assert (start.rule.value, start.fences) == (rule, fences)
+    assert start.words.endswith(words) or f"{words}" in start.words
+    assert ("if it is a source" in start.words) is ("if it is a source" in words)
+    assert ("resumes with one task" in start.words) is ("resumes with one task" in words)
+
+
+@pytest.mark.parametrize(
+    ("policy", "severity"),
+    [
+        ("compact", None),
+        (" Compact ,", None),
+        ("compact,delete", Severity.ERROR),
+        ("delete", Severity.ERROR),
+        ("", Severity.WARNING),
+        (" , ", Severity.WARNING),
+    ],
+)
+def test_a_cleanup_policy_is_compact_alone(policy, severity):
+    facts = TopicFacts("connect-configs", 1, 1, {"cleanup.policy": policy})
+    named = found(healthy(), topic_facts=facts)
+    assert (named["wrong-cleanup-policy"].severity if named else None) == severity
+
+
+@pytest.mark.parametrize(
+    ("name", "properties", "type_", "reasons"),
+    [
+        ("c" * 32_767, {}, "source", 0),
+        ("c" * 32_768, {}, "source", 1),
+        (" ", {}, "source", 1),
+        ("c", {"topics": "a b", "connector.class": "X"}, "sink", 1),
+        ("c", {"topics": "a b", "connector.class": "X"}, None, 0),
+        ("c", {"topics": "a b", "connector.class": "FileStreamSink"}, None, 1),
+        ("c", {"topics": "a b", "connector.class": "X"}, "source", 0),
+        ("c", {"topics": "${a b}"}, "sink", 0),
+        ("c", {"offsets.storage.topic": "a b"}, "source", 1),
+        ("c", {"offsets.storage.topic": "a b"}, "sink", 0),
+        ("c", {"tasks.max": "0"}, "sink", 1),
+        ("c", {"exactly.once.support": "x"}, "sink", 0),
+        ("c", {"exactly.once.support": "x"}, "source", 1),
+        *(("c", {"tasks.max": each}, "source", number) for each, number in
+          (("0", 1), ("1", 0), (" 1 ", 0), ("2147483647", 0), ("2147483648", 1), ("x", 1), ("${x}", 0))),
+        *(("c", {"transaction.boundary.interval.ms": each}, "source", number) for each, number in
+          (("0", 1), ("1", 0), (str(2**63 - 1), 0), (str(2**63), 1))),
+        *(("c", {"producer.override.bootstrap.servers": each}, "source", number) for each, number in
+          (("a:1", 0), ("a:1,b", 1), ("", 1), (",", 1), ("[hidden]", 0), ("${a}", 0))),
+        ("c", {"producer.bootstrap.servers": "a"}, "source", 0),
+    ],
+)  # fmt: skip
+def test_a_connector_is_impossible_by_a_name_or_a_value_that_no_worker_takes(name, properties, type_, reasons):
+    assert len(list(why_impossible(ConnectorConfig(name, as_properties(properties), type_)))) == reasons
+
+
+@pytest.mark.parametrize(("length", "shown"), [(60, repr("b" * 60)), (61, f"{'b' * 60!r}… (61 characters)")])
+def test_a_long_value_is_cut(length, shown):
+    [reason] = why_impossible(ConnectorConfig("c", as_properties({"exactly.once.support": "b" * length}), "source"))
+    assert reason == f"exactly.once.support is {shown}, not requested or required"

@@ -6,7 +6,13 @@ import pytest
 from msgspec.structs import replace
 
 from eosctl.analysis.catalogue.internal_topics import SHADOWED_OFFSET
-from eosctl.analysis.offsets_report import Connectors, as_what_if, places_to_read, producer_servers
+from eosctl.analysis.offsets_report import (
+    Connectors,
+    as_what_if,
+    places_to_read,
+    producer_servers,
+    report_offsets,
+)
 from eosctl.analysis.source_stores import connector_offsets_topic, stores_of, uses_worker_store
 from eosctl.model.client_roles import ConnectorConfig, WorkerConfig, as_properties, server_set
 from eosctl.model.offsets import KnownPhase, OffsetsTopic, OffsetStore, OffsetStores, StorePlace, WorkerSettings
@@ -15,7 +21,7 @@ from eosctl.model.report import Finding, Severity, exit_code
 from eosctl.model.skipped import Skipped
 from eosctl.model.versions import KafkaVersion
 from eosctl.render.answers.offsets import view_offsets
-from tests.analysis.offset_records import AS_OF, SERVERS, record, report, topic, worker
+from tests.analysis.offset_records import AS_OF, READING, SERVERS, record, report, topic, worker
 
 KEY = '["c",{"f":1}]'
 OWN = {"c": {"offsets.storage.topic": "own"}}
@@ -397,3 +403,238 @@ def test_workers_copy_offsets_where_a_connector_keeps_them_elsewhere_or_this_is_
     connector = ConnectorConfig("c", as_properties(config))
     assert connector_offsets_topic(workers, connector, exactly_once=exactly_once) == topic
     assert uses_worker_store(workers, connector, exactly_once=exactly_once) == shared
+
+
+# Each finding at its limits
+
+
+ROW = '{"p":1}'
+
+
+@pytest.mark.parametrize(
+    ("age_ms", "severity"), [(59_999, Severity.INFO), (60_000, Severity.WARNING), (-5, Severity.INFO)]
+)
+def test_an_open_transaction_is_young_for_a_minute(age_ms, severity) -> None:
+    opened = record(0, KEY, ROW, RecordState.OPEN, AS_OF - age_ms)
+    finding = found(topic("global", [opened], held_back=1), configs={"c": {}})["open-transaction"]
+    assert (finding.severity, finding.evidence["age_ms"]) == (severity, max(0, age_ms))
+
+
+def test_an_open_transaction_without_a_record_of_offsets_is_of_an_unknown_producer_and_a_warning() -> None:
+    finding = found(topic("global", [record(0, KEY, ROW)], held_back=1), configs={"c": {}})["open-transaction"]
+    assert (finding.severity, finding.evidence["age_ms"], finding.evidence["producers"]) == (Severity.WARNING, None, [])
+    assert "offset 0 (producer unknown) hides 1 offset " in finding.message
+
+
+def test_a_partition_that_hides_nothing_has_no_open_transaction() -> None:
+    named = found(topic("global", [record(0, KEY, ROW, RecordState.OPEN)]), configs={"c": {}})
+    assert "open-transaction" not in named
+
+
+@pytest.mark.parametrize(
+    ("general", "own", "severity"),
+    [
+        ((ROW, AS_OF), (ROW, AS_OF - 1), None),
+        (('{"p":2}', AS_OF), (ROW, AS_OF - 1), Severity.WARNING),
+        (('{"p":2}', AS_OF), (ROW, AS_OF), Severity.INFO),
+        (('{"p":2}', AS_OF), (None, AS_OF), None),
+        (("{", AS_OF), (ROW, AS_OF), None),
+    ],
+)
+def test_stores_disagree_by_usable_values_that_differ_and_the_newer_one_decides(general, own, severity) -> None:
+    topics = (topic(name, [record(0, KEY, value, timestamp=at)]) for name, (value, at) in
+              (("global", general), ("own", own)))  # fmt: skip
+    finding = found(*topics, configs=OWN).get("stores-disagree")
+    assert (finding and finding.severity) == severity
+
+
+NULL = '["c",null]'
+
+
+@pytest.mark.parametrize(
+    ("version", "value", "is_lost"), [((4, 2), ROW, True), ((4, 1), ROW, False), ((4, 2), None, False)]
+)
+def test_the_offset_of_a_null_partition_is_lost_from_4_2_on(version, value, is_lost) -> None:
+    named = found(
+        topic("global", [record(0, NULL, value)]), configs={"c": {}}, settings=worker(version=KafkaVersion(*version))
+    )
+    assert ("null-partition-lost" in named or any("null" in each for each in named)) is is_lost
+
+
+@pytest.mark.parametrize(("value", "is_orphan"), [(ROW, True), (None, False)])
+def test_a_deleted_offset_is_no_orphan(value, is_orphan) -> None:
+    named = found(topic("global", [record(0, KEY, value), record(1, KEY.replace("f", "g"), None)]), configs={})
+    assert ("orphan-offsets" in named) is is_orphan
+    if is_orphan:
+        assert named["orphan-offsets"].evidence["offsets"] == 1
+
+
+@pytest.mark.parametrize(
+    ("version", "loses"),
+    [
+        ((3, 4, 1), False),
+        ((3, 5, 0), True),
+        ((3, 5, 1), True),
+        ((3, 5, 2), False),
+        ((3, 6, 0), True),
+        ((3, 6, 1), False),
+    ],
+)
+def test_a_key_that_is_not_json_costs_other_offsets_on_three_releases(version, loses) -> None:
+    log = topic("global", [record(0, KEY, None), record(1, "hello", "x")])
+    finding = found(log, configs={}, settings=worker(version=KafkaVersion(*version)))["malformed-offsets-key"]
+    assert ("KAFKA-15800" in finding.message) is loses
+
+
+@pytest.mark.parametrize(
+    ("values", "severity"),
+    [
+        ((ROW,), None),
+        ((ROW, ROW), Severity.WARNING),
+        ((ROW, None), Severity.ERROR),
+        ((None, None), None),
+    ],
+)
+def test_a_key_in_two_partitions_matters_by_its_last_values(values, severity) -> None:
+    log = topic("global", *([record(number, KEY, value)] for number, value in enumerate(values)))
+    finding = found(log, configs={"c": {}}).get("key-in-two-partitions")
+    assert (finding and finding.severity) == severity
+
+
+@pytest.mark.parametrize(
+    ("other", "value", "alike"),
+    [
+        ('["c", {"f":1}]', ROW, True),
+        ('["c", {"f":1}]', None, False),
+        ('["c",{"f":true}]', ROW, False),
+        ('["c",{"f":2}]', ROW, False),
+        ('["d",{"f":1}]', ROW, False),
+        ('["c", {"g":[1]}]', ROW, False),
+    ],
+)
+def test_two_keys_are_one_source_partition_where_their_json_is_the_same(other, value, alike) -> None:
+    log = topic("global", [record(0, KEY, ROW), record(1, other, value)])
+    assert ("logical-duplicates" in found(log, configs={"c": {}, "d": {}})) is alike
+
+
+def test_two_spellings_of_the_null_partition_are_the_same_and_not_the_empty_one() -> None:
+    spellings = [record(0, NULL, ROW), record(1, '["c", null]', ROW), record(2, '["c",{}]', ROW)]
+    finding = found(topic("global", spellings), configs={"c": {}})["logical-duplicates"]
+    assert finding.evidence["examples"] == [[base64.b64encode(each.key or b"").decode() for each in spellings[:2]]]
+
+
+ABORTED = record(1, KEY, '{"p":9}', RecordState.ABORTED)
+LATER = record(2, KEY, '{"p":10}')
+
+
+@pytest.mark.parametrize(
+    ("records", "support", "severity"),
+    [
+        ([record(0, KEY, ROW), ABORTED], KnownPhase.ENABLED, Severity.INFO),
+        ([record(0, KEY, ROW), ABORTED], KnownPhase.DISABLED, Severity.ERROR),
+        ([record(0, KEY, ROW), ABORTED], Skipped("not given"), Severity.WARNING),
+        ([record(0, KEY, ROW), ABORTED, LATER], KnownPhase.DISABLED, None),
+        ([record(0, KEY, ROW), LATER], KnownPhase.DISABLED, None),
+        ([ABORTED], KnownPhase.ENABLED, Severity.INFO),
+        ([record(0, KEY, '{"p":9}'), ABORTED], KnownPhase.DISABLED, None),
+    ],
+)
+def test_an_uncommitted_offset_matters_by_the_phase_where_it_is_the_last_and_differs(
+    records, support, severity
+) -> None:
+    named = found(topic("global", records), configs={"c": {}}, settings=worker(support))
+    assert (named["uncommitted-offset"].severity if "uncommitted-offset" in named else None) == severity
+    if records == [ABORTED]:
+        assert "(global-0@1) instead of nothing" in named["uncommitted-offset"].message
+
+
+def test_an_uncommitted_offset_of_a_connector_that_is_gone_is_a_warning_at_most() -> None:
+    log = topic("global", [record(0, KEY, ROW), ABORTED])
+    levels = {
+        support: found(log, configs={}, settings=worker(support))["uncommitted-offset"].severity
+        for support in (KnownPhase.ENABLED, KnownPhase.DISABLED)
+    }
+    assert levels == {KnownPhase.ENABLED: Severity.INFO, KnownPhase.DISABLED: Severity.WARNING}
+    assert "a new connector of this name would begin there" in found(log, configs={})["uncommitted-offset"].message
+
+
+@pytest.mark.parametrize(("version", "is_told"), [((3, 3), True), ((3, 2), False)])
+def test_starting_points_by_phase_are_those_of_workers_that_know_exactly_once(version, is_told) -> None:
+    shown = report(
+        topic("global", [record(0, KEY, ROW), ABORTED]),
+        configs={"c": {}},
+        settings=worker(version=KafkaVersion(*version)),
+    )
+    assert [each.by_phase is not None for each in shown.connectors[0].offsets] == [is_told]
+
+
+def test_only_the_offsets_that_differ_by_phase_are_said_to() -> None:
+    other = record(5, KEY.replace("f", "g"), ROW)
+    shown = report(topic("global", [record(0, KEY, ROW), ABORTED, other]), configs={"c": {}})
+    differing = {each.key.raw: each.by_phase is not None for each in shown.connectors[0].offsets}
+    assert differing == {KEY.encode(): True, other.key: False}
+
+
+IMPOSSIBLE = {"tasks.max": "0"}
+
+
+@pytest.mark.parametrize(("selected", "subjects"), [((), ["c", "d"]), (("d",), ["d"]), (("other",), [])])
+def test_an_impossible_connector_is_named_where_it_is_selected_or_all_are(selected, subjects) -> None:
+    shown = report(topic("global"), configs={"c": IMPOSSIBLE, "d": IMPOSSIBLE}, selected=selected)
+    assert sorted(each.subject for each in shown.findings if each.name == "impossible-connector") == subjects
+
+
+@pytest.mark.parametrize(
+    ("selected", "names", "absent"),
+    [((), ["c", "d", "e"], ()), (("d",), ["d"], ()), (("f",), [], ("f",)), (("c", "f"), ["c"], ("f",))],
+)
+def test_a_connector_is_reported_that_exists_or_has_left_offsets(selected, names, absent) -> None:
+    log = topic("global", [record(0, KEY, ROW), record(1, '["e",{}]', None)])
+    shown = report(log, configs={"c": {}, "d": {}}, selected=selected)
+    assert [each.name for each in shown.connectors] == names
+    assert shown.absent == absent
+
+
+def test_a_what_if_answer_is_about_the_topic_that_is_supposed() -> None:
+    data = topic("own", [record(3, "customer-7", "x")])
+    shown = report(topic("global", [record(0, KEY, ROW)], policy="delete"), data, configs=OWN)
+    assert {each.subject for each in shown.findings} == {"own", "global"}
+    assert [each.subject for each in as_what_if(shown, "own").findings] == ["own"]
+    assert not as_what_if(shown, "own").is_offsets_topic
+    supposed = as_what_if(shown, "global")
+    assert [each.message.startswith("if global were") for each in supposed.findings] == [True] * 2
+
+
+@pytest.mark.parametrize(
+    ("config", "severity"),
+    [
+        ({}, Severity.INFO),
+        ({"offsets.storage.topic": "own"}, Severity.INFO),
+        ({"offsets.storage.topic": "global"}, Severity.WARNING),
+        ({"offsets.storage.topic": "${file:x:y}"}, Severity.WARNING),
+    ],
+)
+def test_while_no_worker_is_enabled_a_transaction_blocks_tasks_that_name_the_topic_or_may(config, severity) -> None:
+    finding = found(OPEN_FOR_LONG, topic("own"), configs={"c": config}, settings=worker(KnownPhase.DISABLED))
+    assert finding["open-transaction"].severity is severity
+
+
+@pytest.mark.parametrize(("version", "stops"), [((3, 5), True), ((3, 4, 1), False)])
+def test_offsets_that_a_connector_looks_for_in_another_cluster_are_copied_there(version, stops) -> None:
+    there = {**ELSEWHERE, "offsets.storage.topic": "own"}
+    settings = worker(version=KafkaVersion(*version))
+    place = StorePlace("own", AT_C)
+    shown = report_offsets(
+        {StorePlace("global"): topic("global", [record(0, KEY, ROW)]), place: topic("own")},
+        settings, Connectors({"c": there}, {}), READING, as_of=AS_OF,
+    )  # fmt: skip
+    cure = next(each.cure for each in shown.findings if each.name == "shadowed-offset")
+    assert "--to-bootstrap-server c:9092 --to-topic own" in cure
+    assert ("PUT /connectors/c/stop" in cure) is stops
+
+
+def test_a_position_is_explained_for_an_offset_that_a_task_starts_from() -> None:
+    file = '["c",{"filename":"/x"}]'
+    values = ('{"position":5}', "{", None)
+    shown = [report(topic("global", [record(0, file, each)]), configs={"c": {}}) for each in values]
+    assert [bool(each.connectors[0].offsets[0].position) for each in shown] == [True, False, False]

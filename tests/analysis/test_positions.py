@@ -2,7 +2,20 @@
 
 import pytest
 
-from eosctl.analysis.positions import READERS, at_source, compare_positions, explain_position, meaning_of_rewind
+from eosctl.analysis.positions import (
+    MYSQL,
+    POSTGRESQL,
+    READERS,
+    at_source,
+    compare_positions,
+    debezium_reader,
+    explain_position,
+    is_snapshot,
+    is_unfinished_snapshot,
+    lsn_text,
+    meaning_of_rewind,
+    order_of,
+)
 from eosctl.model.offsets import Order, ReplicationSlot, Served, SourceOffset, SourceServer
 
 BEFORE, SAME, AFTER, INCOMPARABLE = Order.BEFORE, Order.SAME, Order.AFTER, Order.INCOMPARABLE
@@ -207,3 +220,138 @@ def test_a_slot_without_its_log_serves_nothing_and_a_slot_that_may_lose_its_log_
         True,
         True,
     )
+
+
+# Each decision at its limit
+
+
+@pytest.mark.parametrize(
+    ("offset", "snapshot", "unfinished"),
+    [
+        ({}, False, False),
+        ({"snapshot": None}, False, False),
+        ({"snapshot": False}, False, False),
+        ({"snapshot": "false"}, False, False),
+        ({"snapshot": "INCREMENTAL"}, False, False),
+        ({"snapshot": True}, True, True),
+        ({"snapshot": "INITIAL"}, True, True),
+        ({"snapshot": "Last"}, True, False),
+        ({"snapshot": "INITIAL", "snapshot_completed": True}, True, False),
+        ({"snapshot": "INITIAL", "snapshot_completed": False}, True, True),
+        ({"snapshot": "INITIAL", "last_snapshot_record": True}, True, False),
+        ({"snapshot": "INITIAL", "last_snapshot_record": False}, True, True),
+        ({"snapshot_completed": False}, False, True),
+        ({"snapshot_completed": True}, False, False),
+        ({"snapshot": False, "snapshot_completed": False}, False, True),
+        ({"snapshot": "incremental", "snapshot_completed": False}, False, False),
+    ],
+)
+def test_a_snapshot_that_has_not_ended_is_begun_again(offset: SourceOffset, snapshot: bool, unfinished: bool):
+    assert (is_snapshot(offset), is_unfinished_snapshot(offset)) == (snapshot, unfinished)
+
+
+@pytest.mark.parametrize(
+    ("lsn", "text"), [(0, "0/0"), (-1, "-1"), (1 << 32, "1/0"), (None, "None"), (True, "True"), ("x", "x")]
+)
+def test_a_log_sequence_number_has_two_parts(lsn: object, text: str):
+    assert lsn_text(lsn) == text
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "order"),
+    [
+        (1, 1, SAME), (1, 2, AFTER), (2, 1, BEFORE), (1, True, INCOMPARABLE), (None, 1, INCOMPARABLE),
+        ((1, 2), (1, 3), AFTER), ((1, 2), (1, "3"), INCOMPARABLE), ((1, None), (1, 3), INCOMPARABLE),
+    ],
+)  # fmt: skip
+def test_numbers_are_compared_and_nothing_else(before: object, after: object, order: Order):
+    assert order_of(before, after) is order
+
+
+BEGIN = {"lsn_commit": 9, "lsn": 12, "messageType": "BEGIN"}
+
+
+@pytest.mark.parametrize(
+    ("partition", "a", "b", "order"),
+    [
+        (PG, {"lsn_commit": 9, "lsn": 12}, {**BEGIN, "lsn_proc": 13}, AFTER),
+        (PG, {"lsn_commit": 9, "lsn": 13}, {**BEGIN, "lsn_proc": "13"}, BEFORE),
+        (PG, {"lsn_commit": 9, "lsn": 13}, {**BEGIN, "lsn_proc": None}, BEFORE),
+        (PG, {"lsn_commit": 9, "lsn": 13}, {**BEGIN, "lsn": "12", "lsn_proc": 13}, INCOMPARABLE),
+        (PG, {"lsn": 5}, {"lsn_commit": 4, "lsn": 5}, INCOMPARABLE),
+        (PG, {"lsn_commit": 4, "lsn": 5}, {"lsn": 9}, INCOMPARABLE),
+        (PG, mysql(), mysql(event=1), AFTER),
+        (PG, mysql(event=1, row=5), mysql(event=2), AFTER),
+        (PG, mysql("nonsense"), mysql(), INCOMPARABLE),
+        (PG, mysql(server_id=1), mysql(server_id=1, pos=9), AFTER),
+        (PG, mysql(server_id=1), mysql(pos=9), INCOMPARABLE),
+        (PG, mysql(gtids=""), mysql(gtids="", pos=9), AFTER),
+        (PG, mysql(), mysql(gtids=f"{UUID}:1"), INCOMPARABLE),
+        (PG, mysql(gtids=f"{UUID}:5"), mysql(gtids=f"{UUID}:5-6"), AFTER),
+        (PG, mysql(gtids=f"{UUID}:1-5"), mysql(gtids=f"{UUID}:2-9"), INCOMPARABLE),
+        (PG, mysql(gtids=f"{UUID}:1-5"), mysql(gtids=f"{UUID}:1-4"), BEFORE),
+        (PG, mysql(gtids=f"{UUID}:1-5:7-8"), mysql(gtids=f"{UUID}:1-8"), AFTER),
+        (PG, mysql(gtids=f"{UUID}:x"), mysql(gtids=f"{UUID}:1"), INCOMPARABLE),
+        (PG, mysql(gtids=UUID), mysql(gtids=UUID), INCOMPARABLE),
+        (PG, mysql(gtids=f"{UUID}:1,\n{OTHER}:1"), mysql(gtids=f"{OTHER}:1, {UUID}:1-2"), AFTER),
+        (SQL, {"commit_lsn": "00000027:00000758:0003", "event_serial_no": 1},
+         {"commit_lsn": "00000027:00000758:0003", "event_serial_no": 2}, AFTER),
+        (SQL, {"commit_lsn": "00000027:00000758:0003", "event_serial_no": None},
+         {"commit_lsn": "00000027:00000758:0003", "event_serial_no": 0}, SAME),
+        (SQL, {"commit_lsn": "00000027:00000758:0003", "change_lsn": "odd"}, {"commit_lsn": "NULL"}, INCOMPARABLE),
+        (SQL, {"commit_lsn": None}, {"commit_lsn": "NULL"}, SAME),
+        (MONGO, {"sec": 5, "ord": 1}, {"sec": 5, "ord": 2}, AFTER),
+        (TABLE, {"timestamp": 5, "timestamp_nanos": 1}, {"timestamp": 5, "timestamp_nanos": 2}, AFTER),
+        (TABLE, {"timestamp": 5, "incrementing": 1}, {"timestamp": 5, "incrementing": 2}, AFTER),
+        (TABLE, {"incrementing": 2}, {"incrementing": 1}, BEFORE),
+    ],
+)  # fmt: skip
+def test_positions_are_ordered_by_each_of_their_parts(
+    partition: dict[str, object], a: SourceOffset, b: SourceOffset, order: Order
+):
+    assert compare_positions(partition, a, b) is order
+
+
+@pytest.mark.parametrize(
+    ("partition", "offset", "words"),
+    [
+        (PG, mysql(gtids=""), "bin.000009 position 4"),
+        (PG, mysql(event=1), "bin.000009 position 4, event 1 row 0 of the next transaction"),
+        (PG, mysql(row=1), "bin.000009 position 4, event 0 row 1 of the next transaction"),
+        (PG, mysql(snapshot=True), "snapshot at bin.000009 position 4"),
+        (SQL, {"commit_lsn": "a", "snapshot": True}, "snapshot at commit a, change None"),
+        (MONGO, {"sec": "x", "ord": 3}, "x operation 3"),
+        (TABLE, {"timestamp": None, "incrementing": 5}, "incrementing column 5"),
+        (TABLE, {"timestamp": "x", "timestamp_nanos": 0}, "rows up to x"),
+        (PG, {"lsn": 1, "transaction_id": "9:1"}, "streaming at 0/1 (transaction_id 9:1 is of an earlier one)"),
+        (PG, {"lsn": 1, "txId": 9, "transaction_id": None}, "streaming at 0/1, transaction 9"),
+    ],
+)
+def test_a_position_is_described_by_the_parts_that_it_has(
+    partition: dict[str, object], offset: SourceOffset, words: str
+):
+    assert str(explain_position(partition, offset)).partition(": ")[2] == words
+
+
+@pytest.mark.parametrize(
+    ("offset", "reader"), [({"lsn": 1}, POSTGRESQL), ({"position": 1}, None), ({"file": "x"}, None), (mysql(), MYSQL)]
+)
+def test_an_offset_alone_may_show_that_debezium_wrote_it(offset: SourceOffset, reader: object):
+    assert debezium_reader(offset) is reader
+
+
+@pytest.mark.parametrize(
+    ("slot", "offset", "served"),
+    [
+        (ReplicationSlot(False, 0, None, None), {"lsn": 1}, Served.GONE),
+        (ReplicationSlot(False, 0, None, None), None, Served.SERVED),
+        (ReplicationSlot(False, 0, 0x200, "lost"), None, Served.GONE),
+        (ReplicationSlot(False, 0, 0, "reserved"), {"lsn": 0}, Served.SERVED),
+        (ReplicationSlot(False, 0, 0x200, "extended"), {"lsn": 0x1FF}, Served.LEFT_BEHIND),
+        (ReplicationSlot(False, 0, 0x200, "extended"), {"lsn": 0x200, "lsn_proc": True}, Served.SERVED),
+    ],
+)
+def test_a_slot_serves_what_it_has_not_confirmed(slot: ReplicationSlot, offset: SourceOffset | None, served: Served):
+    found = at_source(offset, "shop", SourceServer(0x300, {"shop": slot}))
+    assert found.served is served
+    assert ("wal_status" in found.words) is (slot.wal_status == "lost")
