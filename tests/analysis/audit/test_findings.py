@@ -275,7 +275,7 @@ def test_a_change_of_offsets_is_a_warning_where_records_are_twice_or_missing(rep
         ([change(offsets=2)], "2 source offsets were altered"),
         ([change()] * 3, "3 source offsets were altered"),
         ([change()], "no record was written again or skipped"),
-        ([change(open=True)], "Z): the connector has not come as far again as it was"),
+        ([change(open=True)], "Z): the connector has not reached its earlier position again"),
         ([change(TWO, TWO)], "2 records were written to its topics again, and 2 records were left out"),
     ],
 )
