@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from benchmarks.measure import RESULTS, write_result
-from benchmarks.startup import BARS, BEFORE
+from benchmarks.startup import BARS, BEFORE, HERE
 
 ADDITIONS: Final = 10_000_000
 Result = Mapping[str, Any]
@@ -88,7 +88,9 @@ def main() -> int:
     earlier = parser.parse_args().before
     loop = additions_s()
     print(f"{ADDITIONS:,} additions: {loop} s", flush=True)
-    startup = _measured("startup", "startup", "--runs", "11", *([] if earlier is None else ["--before", str(earlier)]))
+    startup = _measured(
+        "startup", "startup", "--runs", "11", *([] if earlier is None else ["--before", str(earlier.resolve())])
+    )
     found = {
         OFFSETS: _measured("offsets", OFFSETS, "--beside-its-bytes", "--runs", "5"),
         "audit": _measured("audit", "audit", "--parts", "read"),
@@ -118,7 +120,7 @@ def _measured(benchmark: str, result: str, *options: str) -> Result | None:
     path = RESULTS / f"{result}.json"
     before = path.stat().st_mtime_ns if path.exists() else 0
     begun = time.monotonic()
-    subprocess.run([sys.executable, "-m", f"benchmarks.{benchmark}", *options], check=False)
+    subprocess.run([sys.executable, "-m", f"benchmarks.{benchmark}", *options], cwd=HERE, check=False)
     print(f"benchmarks.{benchmark}: {time.monotonic() - begun:.0f} s", flush=True)
     if not path.exists() or path.stat().st_mtime_ns == before:
         return None

@@ -12,7 +12,6 @@ CPU is user and system time, and the ratios are of commands that took turns.
 import argparse
 import os
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -118,7 +117,8 @@ def _eosctl(tree: Path) -> list[str]:
 def _commands(tree: Path, servers: str, ids: Mapping[int, Path]) -> dict[str, Command]:
     eosctl = _eosctl(tree)
     cluster = ["-b", servers, "--group-id", "connect-cluster"]
-    doctor = [*eosctl, "doctor", *cluster]
+    # What doctor finds depends on the tree; 1 says that it found something.
+    finding = ["sh", "-c", '"$@"; [ $? -le 1 ]', "sh"]
     return {
         "eosctl --help": Command([*eosctl, "--help"]),
         "eosctl --version": Command([*eosctl, "--version"]),
@@ -128,8 +128,7 @@ def _commands(tree: Path, servers: str, ids: Mapping[int, Path]) -> dict[str, Co
         "offsets show": Command([*eosctl, "offsets", "show", *cluster]),
         "fence, 1 ID": _fence(eosctl, servers, ids[1]),
         "fence, 100 IDs": _fence(eosctl, servers, ids[100]),
-        # What it finds depends on the tree.
-        "doctor": Command(doctor, subprocess.run(doctor, capture_output=True, check=False).returncode),
+        "doctor": Command([*finding, *eosctl, "doctor", *cluster]),
     }
 
 

@@ -12,7 +12,6 @@ from msgspec import Struct, field
 from eosctl.analysis.config_topic import connector_of, fold_config_topic
 from eosctl.analysis.offsets_report import Configs, Connectors
 from eosctl.analysis.source_stores import ISOLATION_LEVEL
-from eosctl.codecs.connector_files import decode_worker_settings
 from eosctl.errors import EosctlError, UsageError
 from eosctl.files import WORKER_CONFIG, read_text
 from eosctl.model.client_roles import SERVERS, server_set
@@ -75,7 +74,11 @@ def worker_settings(reader: ClusterReader, request: OffsetsRequest, version: Kaf
 
 
 def _properties_in(file: Path | None) -> Mapping[str, str]:
-    return {} if file is None else decode_worker_settings(read_text(file, WORKER_CONFIG), str(file))
+    if file is None:
+        return {}
+    from eosctl.codecs.connector_files import decode_worker_settings
+
+    return decode_worker_settings(read_text(file, WORKER_CONFIG), str(file))
 
 
 def _given_phase(request: OffsetsRequest, properties: Mapping[str, str]) -> KnownPhase | None:

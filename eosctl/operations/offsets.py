@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import quote, unquote
 
 from msgspec import Struct, field
@@ -30,7 +30,6 @@ from eosctl.codecs.offsets_topic import (
 )
 from eosctl.errors import ConfigError, EosctlError, UsageError
 from eosctl.files import OFFSETS, read_text
-from eosctl.ledger.postgresql import Called, PostgresqlStore, postgresql_store
 from eosctl.model.client_properties import HIDDEN
 from eosctl.model.names import did_you_mean
 from eosctl.model.offsets import (
@@ -61,6 +60,9 @@ from eosctl.operations.workers import require_workers_group, worker_version
 from eosctl.sources.cluster_reader import ClusterReader, Servers, read_task_states, require_sources
 from eosctl.sources.config_providers import look_up
 from eosctl.sources.replication_slots import read_slots
+
+if TYPE_CHECKING:
+    from eosctl.ledger.postgresql import PostgresqlStore
 
 
 def read_offsets_topics(
@@ -170,18 +172,19 @@ def _report(read: OffsetsRead, selected: tuple[str, ...] = ()) -> OffsetsReport:
     )
 
 
-CALLED: Final = Called("source", "source database", is_short=True)
 SLOT: Final = "slot.name"
 DEFAULT_SLOT: Final = "debezium"
 
 
 def read_source(dsn: str, timeout_s: float) -> SourceServer | Skipped:
     """The slots of the database at a libpq URL; Skipped where it does not answer. UsageError for a password in it."""
-    store = postgresql_store(dsn, look_up, timeout_s, CALLED)
+    from eosctl.ledger.postgresql import Called, postgresql_store
+
+    store = postgresql_store(dsn, look_up, timeout_s, Called("source", "source database", is_short=True))
     return read_or_skip(lambda: _read_position(store))
 
 
-def _read_position(store: PostgresqlStore) -> SourceServer:
+def _read_position(store: "PostgresqlStore") -> SourceServer:
     with store.connect() as connection:
         connection.begin_reading()
         return read_slots(connection.rows)

@@ -34,7 +34,8 @@ def errors_of(jars: KafkaJars) -> Printed:
     classes = compile_java(
         built_with.compiler, Path(__file__).with_name("KafkaErrorsOracle.java"), built_with.classpath
     )
-    ran = subprocess.run([*java_with(jars, classes), "KafkaErrorsOracle"], capture_output=True, text=True, check=True)
+    command = [*java_with(jars, classes, with_archive=False), "KafkaErrorsOracle"]
+    ran = subprocess.run(command, capture_output=True, text=True, check=True)
     lines = [line.split("\t") for line in ran.stdout.splitlines()]
     errors = {
         KafkaError(each[2], each[3] == "true", int(each[0]) if each[0] else None, each[1] or None) for each in lines
