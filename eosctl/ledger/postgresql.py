@@ -298,6 +298,7 @@ class Called(NamedTuple):
 
 
 LEDGER: Final = Called()
+SOURCE: Final = Called("source", "source database", is_short=True)
 
 
 def postgresql_store(url: str, lookup: Lookup, timeout_s: float, called: Called = LEDGER) -> "PostgresqlStore":

@@ -178,9 +178,9 @@ DEFAULT_SLOT: Final = "debezium"
 
 def read_source(dsn: str, timeout_s: float) -> SourceServer | Skipped:
     """The slots of the database at a libpq URL; Skipped where it does not answer. UsageError for a password in it."""
-    from eosctl.ledger.postgresql import Called, postgresql_store
+    from eosctl.ledger.postgresql import SOURCE, postgresql_store
 
-    store = postgresql_store(dsn, look_up, timeout_s, Called("source", "source database", is_short=True))
+    store = postgresql_store(dsn, look_up, timeout_s, SOURCE)
     return read_or_skip(lambda: _read_position(store))
 
 

@@ -18,7 +18,7 @@ from eosctl.engines.scanning import COMPACT, collecting_rarely
 from eosctl.engines.source_audit import TableComparison
 from eosctl.errors import ConfigError, EosctlError, Undecodable, UsageError
 from eosctl.files import open_file
-from eosctl.ledger.postgresql import PostgresqlConnection, postgresql_store
+from eosctl.ledger.postgresql import SOURCE, PostgresqlConnection, postgresql_store
 from eosctl.model.audit import AuditedTopic, AuditPlan, AuditVerdict, OffsetRange, TopicRole
 from eosctl.model.client_properties import split_list
 from eosctl.model.evidence_file import EvidencedCluster
@@ -40,7 +40,7 @@ from eosctl.operations.audit_request import EvidenceRequest
 from eosctl.operations.audit_topics import CLEANUP_POLICY, SETTINGS, with_settings
 from eosctl.operations.evidence_file import Evidence, digest_ranges, evidenced_cluster, write_evidence
 from eosctl.operations.offset_stores import OffsetsRequest, source_connectors
-from eosctl.operations.offsets import CALLED, DEFAULT_SLOT, SLOT
+from eosctl.operations.offsets import DEFAULT_SLOT, SLOT
 from eosctl.operations.session import Session
 from eosctl.operations.workers import worker_version
 from eosctl.sources.audit_log import LogSource, OpenSource
@@ -181,7 +181,7 @@ def _open_source(dsn: str, timeout_s: float) -> Iterator[SourceTables]:
             f"--source-dsn: scheme {scheme!r} is not known",
             hint="write postgresql://USER@HOST/DATABASE, mariadb://USER@HOST or mysql://USER@HOST",
         )
-    store = postgresql_store(dsn, look_up, timeout_s, CALLED._replace(is_short=False))
+    store = postgresql_store(dsn, look_up, timeout_s, SOURCE._replace(is_short=False))
     with store.connect() as connection:
         yield PostgresqlTables(store.name, _Streamed(connection))
 
