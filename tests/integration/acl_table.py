@@ -56,6 +56,7 @@ class Row:
         """The row as it stands in the document."""
         without = NOTHING if self.step is None else f"{'optional; ' * self.is_optional}fails: {self.step}"
         seen = self.seen.replace("|", "\\|").replace("\n", " ")
+        seen = re.sub(r"(`[^`]*`)|<", lambda found: found[1] or r"\<", seen)
         return f"| {self.principal} | `{self.binding}` | {without} | {seen} |\n"
 
 
@@ -88,7 +89,7 @@ def read_table(table: str = SOURCES) -> list[Row]:
     for line in lines:
         principal, binding, without, seen = (cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1])
         step = None if without == NOTHING else without.removeprefix("optional; ").removeprefix("fails: ")
-        rows.append(Row(principal, binding.strip("`"), without.startswith("optional"), step, seen))
+        rows.append(Row(principal, binding.strip("`"), without.startswith("optional"), step, seen.replace(r"\<", "<")))
     return rows
 
 

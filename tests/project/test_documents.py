@@ -192,3 +192,13 @@ def test_the_folders_of_the_tests_mirror_the_rooms(root: Path):
     others = {"attack", "campaign", "faults", "golden", "integration", "mutants", "oracle", "project", "upstream"}
     folders = {path.name for path in (root / "tests").iterdir() if path.is_dir() and path.name != "__pycache__"}
     assert folders - others <= rooms
+
+
+def test_no_page_hides_a_name_in_angle_brackets(root: Path):
+    """Markdown takes <connector> outside of code for HTML, and a browser shows nothing in its place."""
+    hidden = {}
+    for page in (root / "README.md", root / "SECURITY.md", root / "CHANGELOG.md", *(root / "docs").rglob("*.md")):
+        prose = re.sub(r"```.*?```|`[^`]*`", "", page.read_text("utf-8"), flags=re.DOTALL)
+        if names := re.findall(r"(?<!\\)<(?!https?:|sup>)[a-z][^<>\n]*>", prose):
+            hidden[page.name] = names
+    assert hidden == {}

@@ -23,7 +23,7 @@ from eosctl.shell.command_tree import page_name, walk
 from eosctl.shell.completion import FILES
 from tools.reference.documents import documents_page
 from tools.reference.man_pages import man_page
-from tools.reference.markdown import pages
+from tools.reference.markdown import pages, without_html
 from tools.reference.metrics import alerts_page, metrics_page
 from tools.reference.proofs import proofs
 
@@ -47,7 +47,8 @@ def _findings_page(proved: Mapping[str, str]) -> str:
     themes = {
         theme.title: [(kind, rules.get(kind.id), commands_reporting(kind)) for kind in theme.kinds] for theme in THEMES
     }
-    return findings_page(themes, {theme.title: theme.numbers for theme in THEMES}, proved)
+    page = findings_page(themes, {theme.title: theme.numbers for theme in THEMES}, proved)
+    return without_html(page)
 
 
 def main(args: Sequence[str], root: Path) -> int:

@@ -26,6 +26,11 @@ _CODE: Final = re.compile(r"(`[^`]*`)")
 _MARKED: Final = re.compile(r"([\\<>*\[\]])")
 
 
+def without_html(page: str) -> str:
+    """The page with each name such as <connector> as text: Markdown takes it for HTML, and shows nothing."""
+    return re.sub(r"(`[^`]*`|<!--.*?-->)|<", lambda found: found[1] or r"\<", page)
+
+
 def pages(commands: Sequence[CommandHelp], notice: str) -> dict[str, str]:
     """Every page by its name without suffix: index, the shared options, and one for each command of the root.
 
