@@ -14,11 +14,13 @@ from eosctl.analysis.metrics.samples import (
     finding_samples,
     offset_samples,
     stale_samples,
+    transaction_samples,
     within_bounds,
 )
 from eosctl.analysis.rules.registry import RULES, diagnose
 from eosctl.model.ledger import JobSummary, RunSummary
 from eosctl.model.skipped import Cause, Skipped, not_asked
+from eosctl.model.transactions import NO_OWNER, HiddenIds, ListedTransaction, TransactionList, TransactionState
 from eosctl.model.watch import Answers, Cycle, Metric, Sample
 from tests.analysis.config_records import Log
 from tests.analysis.evidence import BROKER, HEALTHY, NOW, A, B, but, inspection, worker
@@ -72,6 +74,24 @@ def test_ids_near_expiry_are_counted_by_task_and_absent_where_that_is_not_known(
     assert value(connector_samples(diagnose(but(idle_since=idle))), metrics.IDS_NEAR_EXPIRY) == 2
     assert value(connector_samples(diagnose(HEALTHY)), metrics.IDS_NEAR_EXPIRY) == 0
     assert values(connector_samples(diagnose(but(idle_since=SILENT))), metrics.IDS_NEAR_EXPIRY) == {}
+
+
+def test_ids_are_counted_by_prefix_the_most_first():
+    names = ("pay-7", "pay-8", "pay-1f0e3dad-99b2-4c1c-9f2d-0123456789ab-1", "billing-0", "orders")
+    listed = TransactionList(
+        as_of=NOW,
+        cluster_id=None,
+        transactions=tuple(
+            ListedTransaction(each, TransactionState.EMPTY, number, 1, None, NO_OWNER, None)
+            for number, each in enumerate(names)
+        ),
+        hidden=HiddenIds(may_see_all=True, count=0, uncertain=None),
+        unanswered={},
+        missing=(),
+        notes=(),
+    )
+    found = values(transaction_samples(listed), metrics.IDS_OF_PREFIX)
+    assert list(found.items()) == [(("pay",), 3), (("billing",), 1), (("orders",), 1)]
 
 
 def test_a_round_of_fencing_is_pending_from_the_commit_of_tasks_to_the_task_count_record():

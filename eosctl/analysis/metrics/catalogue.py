@@ -60,6 +60,12 @@ HANGING_UNDECIDED: Final = Metric(
 TRANSACTIONAL_IDS: Final = Metric(
     "eosctl_transactional_ids", "Transactional IDs by the state at their coordinator.", ("state",), 10
 )
+IDS_OF_PREFIX: Final = Metric(
+    "eosctl_transactional_ids_of_prefix",
+    "Transactional IDs that differ only in the numbers, UUIDs, hashes and pod names at their end, the most first.",
+    ("prefix",),
+    50,
+)
 OPEN_TRANSACTIONS: Final = Metric(
     "eosctl_open_transactions", "Transactional IDs with a transaction that is Ongoing or Prepare*."
 )
@@ -144,7 +150,7 @@ LEFT_OUT: Final = Metric("eosctl_series_left_out", "Series of a metric above its
 METRICS: Final = (
     *(LSO_HELD_PARTITIONS, LSO_LAG, LSO_HELD, GROUP_RECORDS, GROUP_OFFSETS),
     *(HANGING, HANGING_AGE, HANGING_UNDECIDED),
-    *(TRANSACTIONAL_IDS, OPEN_TRANSACTIONS, OPEN_AGE, EPOCHS_NEAR_END, IDS_NEAR_EXPIRY),
+    *(TRANSACTIONAL_IDS, IDS_OF_PREFIX, OPEN_TRANSACTIONS, OPEN_AGE, EPOCHS_NEAR_END, IDS_NEAR_EXPIRY),
     *(FENCING_PENDING, FENCING_EXPECTED, INCONSISTENT, NULL_SHADOWS, OFFSET_AGE),
     *(SINCE_COMMIT, QUIET_RATIO),
     *(FINDINGS, FINDINGS_WAIVED, RULE_UNKNOWN, DOCTOR_AS_OF, AUDIT_VERDICT, AUDIT_FINDINGS, AUDIT_AS_OF),
@@ -183,6 +189,7 @@ _THEMES: Final = (
         "Transactions",
         (
             Panel("Transactional IDs by state", SERIES, (TRANSACTIONAL_IDS,)),
+            Panel("Transactional IDs by prefix", SERIES, (IDS_OF_PREFIX,), bad_from=10_000),
             Panel("Open transactions", SERIES, (OPEN_TRANSACTIONS,)),
             Panel("Oldest open transactions", SERIES, (OPEN_AGE,)),
             Panel("Hanging, or not known whether", SERIES, (HANGING, HANGING_UNDECIDED)),
@@ -336,6 +343,19 @@ ALERTS: Final = (
             "eosctl doctor --profile <profile>",
             "eosctl connector list --profile <profile>",
             "eosctl explain EOS117",
+        ),
+    ),
+    Alert(
+        "EosctlTransactionalIdsLeftBehind",
+        IDS_OF_PREFIX,
+        "> 10000",
+        "1h",
+        WARNING,
+        "More than 10,000 transactional IDs have one prefix: an application may leave IDs behind (EOS308)",
+        commands=(
+            "eosctl transactions churn --profile <profile>",
+            "eosctl transactions list --limit 20 --profile <profile>",
+            "eosctl explain EOS308",
         ),
     ),
     Alert(

@@ -6,6 +6,7 @@ from typing import Final
 
 from eosctl.analysis.catalogue.transactions import BUDGET, NEAR_EXPIRY
 from eosctl.analysis.metrics import catalogue as metrics
+from eosctl.analysis.producer_epochs import prefix_of
 from eosctl.analysis.rules.connectors import task_commits
 from eosctl.analysis.rules.workers import probes
 from eosctl.model.audit import AuditVerdict
@@ -105,6 +106,9 @@ def transaction_samples(listed: TransactionList) -> Iterator[Sample]:
     states = Counter(each.state for each in listed.transactions)
     for state in TransactionState:
         yield from count_sample(listed, metrics.TRANSACTIONAL_IDS, (state.value,), states[state])
+    prefixes = Counter(prefix_of(each.transactional_id) for each in listed.transactions)
+    for prefix, count in prefixes.most_common():
+        yield Sample(metrics.IDS_OF_PREFIX, (prefix,), count)
     opened = [each for each in listed.transactions if each.state.is_open]
     yield from count_sample(listed, metrics.OPEN_TRANSACTIONS, (), len(opened))
     for each in opened:
