@@ -26,9 +26,10 @@ from eosctl.sandbox.cache import cache_directory, exclusive
 from eosctl.sandbox.java import find_java
 
 TAIL_LINES = 15
+KAFKA_GROUP: Final = "org.apache.kafka"
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
-_LACKED_BY_MAVEN = re.compile(r"[\w.-]+:([\w.-]+):(?:jar|zip|tar\.gz):(?:[\w-]+:)?([\w.-]+)")
-_LACKED_BY_IVY = re.compile(r"[\w.-]+#([\w.-]+);([\w.-]+): not found")
+_LACKED_BY_MAVEN = re.compile(r"([\w.-]+):([\w.-]+):(?:jar|zip|tar\.gz):(?:[\w-]+:)?([\w.-]+)")
+_LACKED_BY_IVY = re.compile(r"([\w.-]+)#([\w.-]+);([\w.-]+): not found")
 
 
 def run_resolver(command: Sequence[str], downloaded: str, narrate: Callable[[str], None]) -> None:
@@ -47,35 +48,39 @@ def run_resolver(command: Sequence[str], downloaded: str, narrate: Callable[[str
                 if fetched % 10 == 0:
                     narrate(f"fetched {fetched} jars")
     if process.returncode != 0:
-        raise ConfigError(
-            "jars could not be fetched:\n" + "\n".join(tail),
-            hint=_advice("\n".join(tail)),
-        )
+        raise _failure("\n".join(tail))
 
 
-def _advice(output: str) -> str:
-    """Hint for a failed download: a bundled Java does not know the certificate of a proxy."""
+def _failure(output: str) -> ConfigError:
+    """The error of a failed download: a bundled Java does not know the certificate of a proxy."""
+    if missing := _missing(output):
+        artifacts = ", ".join(dict.fromkeys(f"{artifact} {version}" for _, artifact, version in missing))
+        return ConfigError(f"the repository does not hold {artifacts}", hint=_elsewhere(missing))
+    hint = "check the network and that this version was released"
     if "PKIX" in output:
-        return (
+        hint = (
             "this network's proxy signs with a certificate that Java does not know: name a trust store that has it, "
             "JAVA_TOOL_OPTIONS=-Djavax.net.ssl.trustStore=FILE"
         )
-    missing = _missing(output)
-    if missing:
+    return ConfigError(f"jars could not be fetched:\n{output}", hint=hint)
+
+
+def _elsewhere(missing: Sequence[tuple[str, str, str]]) -> str:
+    if any(group == KAFKA_GROUP for group, _, _ in missing):
         return (
-            f"the repository does not hold {', '.join(missing)}: it has only a part of some releases. Try another "
-            "version of the same line, or other workers on these brokers with --connect-version"
+            "it has only a part of some releases. Try another version of the same line, or other workers on these "
+            "brokers with --connect-version"
         )
-    return "check the network and that this version was released"
+    return "compare the coordinates with the project's own; or give a plugin's jar, zip, tar.gz or directory"
 
 
-def _missing(output: str) -> list[str]:
-    """Artifacts that are missing in the repository: it may have only a part of a release."""
+def _missing(output: str) -> list[tuple[str, str, str]]:
+    """Group, name and version of artifacts that the repository does not have; it may have a part of a release."""
     found = _LACKED_BY_IVY.findall(output)
     lacking = "Could not find artifact" in output or "was not found in" in output  # now, or when it was asked before
     if lacking and "Could not transfer" not in output:
         found += _LACKED_BY_MAVEN.findall(output)
-    return list(dict.fromkeys(f"{artifact} {version}" for artifact, version in found))
+    return found
 
 
 # The m2compatible resolver of Ivy asks Maven's central repository unless it is given another root.

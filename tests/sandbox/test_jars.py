@@ -359,11 +359,21 @@ def test_an_unknown_certificate_is_reported_with_its_fix() -> None:
         (":: org.apache.kafka#connect-mirror;3.5.2: not found", "connect-mirror 3.5.2"),
     ],
 )
-def test_an_artifact_that_is_missing_in_the_repository_is_named(printed: str, missing: str) -> None:
+def test_an_artifact_of_kafka_that_is_missing_in_the_repository_is_named(printed: str, missing: str) -> None:
     with pytest.raises(ConfigError) as caught:
         run_resolver(printing(printed, code=1), "never", lambda _: None)
+    assert caught.value.message == f"the repository does not hold {missing}"
     assert caught.value.hint is not None
-    assert caught.value.hint.startswith(f"the repository does not hold {missing}: ")
+    assert caught.value.hint.startswith("it has only a part of some releases. Try another version of the same line")
+
+
+def test_a_plugin_that_is_missing_in_the_repository_is_named_and_other_workers_are_no_advice() -> None:
+    printed = "[ERROR] org.example:shop-source:tar.gz:package:1.2 was not found in central during a previous attempt."
+    with pytest.raises(ConfigError) as caught:
+        run_resolver(printing(printed, code=1), "never", lambda _: None)
+    assert caught.value.message == "the repository does not hold shop-source 1.2"
+    assert caught.value.hint is not None
+    assert "give a plugin's jar, zip, tar.gz or directory" in caught.value.hint
 
 
 def test_an_artifact_that_could_not_be_asked_for_is_not_called_missing() -> None:
