@@ -129,9 +129,9 @@ def mask_url(text: str) -> str:
     """
     scheme = _KNOWN_SCHEME.match(text)
     shown = scheme[0] if scheme is not None else ""
-    hidden, at, host = text[len(shown) :].rpartition("@")
+    _, at, host = text[len(shown) :].rpartition("@")
     place = _NO_PORT.sub(rf"\1:{HIDDEN}", host)
-    return mask_text(f"{shown}{HIDDEN}@{place}" if at or hidden else f"{shown}{place}")
+    return mask_text(f"{shown}{HIDDEN}@{place}" if at else f"{shown}{place}")
 
 
 def looks_secret(key: str) -> bool:

@@ -597,6 +597,9 @@ def _gone_on(connector: str, plan: Plan, words: Sequence[str]) -> str | None:
     )
 
 
+USUAL_CONFIG_TOPIC: Final = "connect-configs"
+
+
 def moved_again(plan: Plan, words: Sequence[str] = ()) -> str | None:
     """The command that moves the present offsets where a plan or an undo leads that gives one connector another topic.
 
@@ -613,8 +616,8 @@ def moved_again(plan: Plan, words: Sequence[str] = ()) -> str | None:
     topic, name = config.changes[OFFSETS_TOPIC], config.connector
     target = ["--to-worker-topic"] if topic is None else ["--to-topic", topic]
     group_id = writes[name].transactional_id.removesuffix(f"-{name}-0")
-    configs_topics = [each.config_topic for each in plan.places if each.config_topic not in {None, "connect-configs"}]
-    more = [word for topic in configs_topics if topic is not None for word in ("--config-topic", topic)]
+    config_topics = (each.config_topic or USUAL_CONFIG_TOPIC for each in plan.places)
+    more = [word for each in config_topics if each != USUAL_CONFIG_TOPIC for word in ("--config-topic", each)]
     flags = ["--stop", "--set-config", "--resume"]
     options = [*words, "--group-id", group_id, "--connector", name, *target, *more, *flags]
     return shlex.join(["eosctl", "migrate-offsets", *options])

@@ -9,11 +9,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eosctl.codecs.client_properties import KNOWN, LoginModule, client_properties, decode_jaas, resolve_references
+from eosctl.codecs import profiles
+from eosctl.codecs.client_properties import (
+    KNOWN,
+    LoginModule,
+    client_properties,
+    decode_jaas,
+    mask_all_but_principals,
+    resolve_references,
+)
 from eosctl.codecs.connector_files import advertised_address, decode_worker_properties
 from eosctl.codecs.profiles import decode_profiles
 from eosctl.codecs.properties import ENCODING, decode_properties, encode_properties
-from eosctl.codecs.secrets import HIDDEN, mask_properties, mask_text
+from eosctl.codecs.secrets import HIDDEN, mask_properties, mask_text, mask_url
 from eosctl.errors import ConfigError, UsageError
 from eosctl.model.client_properties import SecurityProtocol
 from eosctl.model.profile import Profiles
@@ -487,3 +495,52 @@ def test_secrets_are_left_out_and_what_decides_is_kept() -> None:
 )
 def test_a_file_names_the_address_of_its_worker(properties: dict[str, str], address: str | None) -> None:
     assert advertised_address(properties) == address
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "shown"),
+    [
+        ("password", "x", "[hidden]"),
+        ("sasl.jaas.config", 5, "[hidden]"),
+        ("sasl.jaas.config", "${env:JAAS}", "${env:JAAS}"),
+        ("producer.sasl.jaas.config", " ${env:JAAS} ", " ${env:JAAS} "),
+    ],
+)
+def test_of_a_login_only_a_reference_or_its_principal_is_shown(key: str, value: object, shown: object):
+    mask = mask_all_but_principals(lambda properties: dict.fromkeys(properties, "[hidden]"))
+    assert mask({key: value}) == {key: shown}
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("env:A", "${env:A}"),
+        ("file:/run/secrets/key", "${dir:/run/secrets:key}"),
+        ("file:/key", "${dir:/:key}"),
+        ("file:key", "${dir:.:key}"),
+        ("${env:A}", "${env:A}"),
+        ("env:", None),
+        ("file:", None),
+        ("secret", None),
+        ("other:A", None),
+    ],
+)
+def test_a_secret_of_a_profile_is_in_a_variable_or_a_file(value: str, text: str | None):
+    if text is None:
+        with pytest.raises(ConfigError, match=r"sasl\.password is a secret, which does not belong into this file"):
+            profiles._property("sasl.password", value, "here")
+    else:
+        assert profiles._property("sasl.password", value, "here") == text
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("http://w:8083", "http://w:8083"),
+        ("http://@w:8083", "http://[hidden]@w:8083"),
+        ("http://u:p@w:8083", "http://[hidden]@w:8083"),
+        ("w:8083", "w:8083"),
+    ],
+)
+def test_whatever_is_before_the_last_at_sign_of_an_address_is_hidden(url: str, shown: str):
+    assert mask_url(url) == shown

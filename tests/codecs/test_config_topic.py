@@ -12,10 +12,12 @@ from hypothesis import strategies as st
 from eosctl.codecs.config_topic import decode_config_record, split_key
 from eosctl.codecs.groups import (
     decode_assigned_partitions,
+    decode_group_generation,
     decode_leader_url,
     decode_member_url,
     decode_streams_process,
     decode_tasks,
+    group_of_generation,
 )
 from eosctl.codecs.secrets import HIDDEN
 from eosctl.errors import Undecodable
@@ -274,3 +276,35 @@ def test_an_assignment_has_the_partitions_of_each_topic() -> None:
     assert decode_assigned_partitions(b"") == ()
     with pytest.raises(Undecodable):
         decode_assigned_partitions(given[:12])
+
+
+def sized(text: bytes | None) -> bytes:
+    return struct.pack(">h", -1) if text is None else struct.pack(">h", len(text)) + text
+
+
+def member_of(url: bytes, version: int) -> bytes:
+    metadata = struct.pack(">h", 1) + sized(url) + struct.pack(">qi", 5, -1)
+    assignment = struct.pack(">hh", 1, 0) + sized(b"l") + sized(url) + struct.pack(">qi", 5, 0)
+    timeouts = struct.pack(">ii", 1, 2) if version >= 1 else struct.pack(">i", 2)
+    parts = (struct.pack(">i", len(each)) + each for each in (metadata, assignment))
+    return sized(b"m") + (sized(None) if version >= 3 else b"") + sized(b"c") + sized(b"h") + timeouts + b"".join(parts)
+
+
+@pytest.mark.parametrize("version", range(4))
+@pytest.mark.parametrize("urls", [(), (b"http://a:1",), (b"", b"http://b:1")])
+def test_a_generation_of_a_group_has_its_leaders_address_in_each_version(version: int, urls: tuple[bytes, ...]):
+    since = struct.pack(">q", 9) if version >= 2 else b""
+    members = struct.pack(">i", len(urls)) + b"".join(member_of(each, version) for each in urls)
+    head = struct.pack(">h", version) + sized(b"connect") + struct.pack(">i", 5) + sized(b"compatible") + sized(b"l")
+    found = decode_group_generation(head + since + members)
+    assert found is not None
+    assert (found.generation, found.group.state) == (5, "Stable" if urls else "Empty")
+    assert found.group.leader_url == (urls[-1].decode() if urls else None)
+    assert [each.url for each in found.group.members] == [each.decode() for each in urls]
+    other = struct.pack(">h", version) + sized(b"consumer") + struct.pack(">i", 5) + sized(b"range") + sized(None)
+    assert decode_group_generation(other + since + struct.pack(">i", 0)) is None
+
+
+@pytest.mark.parametrize(("version", "group"), [(0, None), (1, None), (2, "g"), (3, None)])
+def test_only_keys_of_version_2_are_of_a_groups_generation(version: int, group: str | None):
+    assert group_of_generation(struct.pack(">h", version) + sized(b"g")) == group

@@ -7,11 +7,16 @@ import yaml
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from eosctl.codecs.connector_files import decode_connectors
 from eosctl.codecs.offsets_topic import offsets_in
 from eosctl.codecs.strimzi import (
     altering_connector,
+    certificate_subjects,
     changed_connector,
+    client_settings,
     connector_homes,
+    connectors_beside,
+    decode_resources,
     listing_connector,
     merge_kafka_users,
 )
@@ -397,3 +402,86 @@ def test_a_key_is_removed_in_every_style(made):
 def test_a_document_is_appended(made, added):
     text, data = made
     assert list(yaml.safe_load_all(append_document(text, added))) == [data, added]
+
+
+OTHER_HOME = TWO.replace("  labels: {strimzi.io/cluster: c}\n", "  labels: {strimzi.io/cluster: d}\n")
+NO_HOME = TWO.replace("  labels: {strimzi.io/cluster: c}\n", "")
+
+
+@pytest.mark.parametrize(("text", "named"), [(OTHER_HOME, "c, d"), (NO_HOME, "none, c")])
+def test_a_file_with_connectors_of_two_connect_clusters_is_refused_and_names_them(text: str, named: str):
+    assert [each.connect_cluster for each in decode_connectors(TWO, "f.yaml")] == ["c", "c"]
+    with pytest.raises(
+        ConfigError, match=rf"holds connectors of 2 Connect clusters \(label strimzi.io/cluster: {named}\)"
+    ):
+        decode_connectors(text, "f.yaml")
+
+
+def client(authentication: object, *, tls: bool = False) -> dict[str, str]:
+    return client_settings({"authentication": authentication} | ({"tls": {}} if tls else {}), "ns", "spec")
+
+
+SASL = {"sasl.mechanism": "X", "ssl.keystore.type": "PEM", "ssl.truststore.type": "PEM"}
+
+
+@pytest.mark.parametrize(
+    ("sasl", "tls", "protocol"),
+    [
+        (True, True, "SASL_SSL"),
+        (True, False, "SASL_PLAINTEXT"),
+        (False, True, "SSL"),
+        (False, False, "PLAINTEXT"),
+        ("true", False, "PLAINTEXT"),
+        (None, False, "PLAINTEXT"),
+    ],
+)
+def test_a_custom_authentication_is_sasl_only_where_it_says_so(sasl: object, tls: bool, protocol: str):
+    found = client({"type": "custom", "config": SASL, **({} if sasl is None else {"sasl": sasl})}, tls=tls)
+    assert found == {"security.protocol": protocol, "sasl.mechanism": "X", "ssl.keystore.type": "PEM"}
+
+
+def test_an_oauth_login_has_the_options_and_secrets_that_are_given():
+    given = {"type": "oauth", "clientId": "me", "scope": "", "clientSecret": {"secretName": "s", "key": "k"}}
+    found = client(given)
+    assert found["sasl.mechanism"] == "OAUTHBEARER"
+    jaas = found["sasl.jaas.config"]
+    assert 'oauth.client.id="me"' in jaas
+    assert 'oauth.client.secret="${strimzisecrets:ns/s:k}"' in jaas
+    assert "oauth.scope" not in jaas
+    assert "oauth.refresh.token" not in jaas
+
+
+CONNECT = """\
+---
+apiVersion: kafka.strimzi.io/v1
+kind: KafkaConnect
+metadata: {name: c}
+spec: {bootstrapServers: "a:9092"}
+"""
+USERS = """\
+apiVersion: kafka.strimzi.io/v1
+kind: KafkaUser
+metadata: {name: one, namespace: ns}
+spec: {authentication: {type: tls}}
+---
+apiVersion: kafka.strimzi.io/v1
+kind: KafkaUser
+metadata: {name: two}
+spec: {authentication: {type: scram-sha-512}}
+---
+apiVersion: kafka.strimzi.io/v1
+kind: KafkaUser
+metadata: {name: three}
+spec: {}
+"""
+
+
+def test_connectors_beside_a_connect_cluster_are_those_with_its_label():
+    resources = decode_resources(OTHER_HOME + CONNECT, "f.yaml")
+    [connect] = [each for each in resources if each.kind == "KafkaConnect"]
+    assert [each["name"] for each in connectors_beside(connect, resources)] == ["orders"]
+
+
+def test_only_a_user_with_a_certificate_has_a_subject():
+    resources = [*decode_resources(USERS, "f.yaml"), *decode_resources(TWO, "f.yaml")]
+    assert certificate_subjects(resources) == {"${strimzisecrets:ns/one:user.crt}": "CN=one"}

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from msgspec import Struct, defstruct
 
 from eosctl.codecs.json_nouns import JsonNoun
-from eosctl.codecs.json_text import NotJson, int_value, read_json, read_text
+from eosctl.codecs.json_text import NotJson, halves_as_text, int_value, read_json, read_text
 from eosctl.codecs.plan import JournalEntry, JournalHead
 from eosctl.codecs.record_batches import decode_ending, decode_shown, encode_transactional_batch
 from eosctl.codecs.snapshot import IN_LINES, LINES, SECTIONS
@@ -322,3 +322,20 @@ def test_the_first_marker_of_the_producer_behind_it_counts():
     assert decode_ending(log, 5, OURS) == "ABORT"
     assert decode_ending(log, 7, OURS) == "COMMIT"
     assert decode_ending(data(5), 5, OURS) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ('"a"', '"a"'),
+        (r'"\ud83d\ude00"', r'"\ud83d\ude00"'),
+        (r'"\ud83d"', r'"\\ud83d"'),
+        (r'"\ude00\ud83d"', r'"\\ude00\\ud83d"'),
+        (r'"\\ud83d"', r'"\\ud83d"'),
+        (r'"\n\ud83d"', r'"\n\\ud83d"'),
+        (r'"\uD83D\uDE00\udfff"', r'"\uD83D\uDE00\\udfff"'),
+    ],
+)
+def test_half_of_a_surrogate_pair_becomes_the_text_of_its_escape(text: str, kept: str) -> None:
+    assert halves_as_text(text) == kept
+    json.loads(kept).encode()

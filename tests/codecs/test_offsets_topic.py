@@ -20,12 +20,14 @@ from eosctl.codecs.offsets_topic import (
     encode_offsets_value,
     hash_map_order,
     java_double,
+    offsets_in,
     rename_key,
 )
 from eosctl.errors import ConfigError, Undecodable
 from eosctl.model.groups import Checkpoint
 from eosctl.model.names import TopicPartition
 from eosctl.model.offsets import ConnectorOffset, MalformedKey, MalformedValue, OffsetKey
+from eosctl.model.plan import OffsetsWrite
 
 SCALARS = (
     st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.text(st.characters(exclude_categories=["Cs"]))
@@ -340,3 +342,17 @@ def test_any_bytes_give_a_key_or_undecodable(data: bytes):
 def test_a_hash_map_grows_with_its_thirteenth_member(members: str, ordered: str) -> None:
     """HashMap.putVal resizes where ++size > 16 * 0.75: q is in the bucket of a, and with 32 buckets behind all."""
     assert "".join(hash_map_order(dict.fromkeys(members, 1))) == ordered
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "offsets"),
+    [
+        (b'["c",{"f":1}]', b'{"p":1}', (ConnectorOffset({"f": 1}, {"p": 1}),)),
+        (b'["c",{"f":1}]', None, (ConnectorOffset({"f": 1}, None),)),
+        (b'["c",{"f":1}]', b"[1]", ()),
+        (b'["c",null]', b'{"p":1}', ()),
+        (b"hello", b'{"p":1}', ()),
+    ],
+)
+def test_records_that_a_worker_reads_as_offsets_are_offsets(key: bytes, value: bytes | None, offsets):
+    assert offsets_in([OffsetsWrite(0, key, value, None)]) == offsets

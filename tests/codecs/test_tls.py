@@ -211,3 +211,34 @@ def test_librdkafka_is_reported_suites(texts, suites):
 )
 def test_limits_that_cannot_be_enforced_are_reported(texts, said):
     assert list(unenforced_limits(decode_tls_limits(properties_of(*texts)))) == said
+
+
+def protected(key, password="secret", salt=bytes(range(20))):
+    """A key as a JKS store keeps it: XOR with SHA-1 of password and salt, and of password and the block before."""
+    secret, block, stream = password.encode("utf-16-be"), salt, b""
+    while len(stream) < len(key):
+        block = hashlib.sha1(secret + block).digest()
+        stream += block
+    hidden = bytes(one ^ other for one, other in zip(key, stream, strict=False))
+    return salt + hidden + hashlib.sha1(secret + key).digest()
+
+
+def encrypted(data):
+    """An EncryptedPrivateKeyInfo in DER around the data."""
+    algorithm = b"\x30\x03\x06\x01\x2a"
+    octets = b"\x04" + bytes([len(data)]) + data
+    return b"\x30" + bytes([len(algorithm + octets)]) + algorithm + octets
+
+
+@pytest.mark.parametrize("key", [b"", b"k" * 20, b"a key of more than one block"])
+def test_a_key_of_a_store_is_recovered_with_its_password_and_with_no_other(key):
+    entry = KeyEntry("a", encrypted(protected(key)), ())
+    assert recover_key(entry, "secret") == key
+    with pytest.raises(ConfigError, match="the key password is wrong"):
+        recover_key(entry, "Secret")
+
+
+@pytest.mark.parametrize(("length", "says"), [(39, "is cut off"), (40, "the key password is wrong")])
+def test_a_key_without_salt_and_check_is_cut_off(length, says):
+    with pytest.raises((Undecodable, ConfigError), match=says):
+        recover_key(KeyEntry("a", encrypted(bytes(length)), ()), "secret")

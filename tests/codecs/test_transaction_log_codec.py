@@ -9,6 +9,7 @@ from eosctl.codecs.transaction_log import (
     decode_transaction_log_key,
     decode_transaction_log_value,
     encode_transaction_log_key,
+    may_begin_with,
 )
 from eosctl.errors import Undecodable
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
@@ -91,3 +92,20 @@ def test_a_bad_record_is_reported_with_its_place():
         decode_log_record(9, Record(4, 1, encode_transaction_log_key("a"), b"\xff\xff"))
     with pytest.raises(Undecodable, match=r"__transaction_state-9@4: 2 bytes were to follow"):
         decode_log_record(9, Record(4, 1, None, ONGOING_V0))
+
+
+ID = b"eos-cluster-orders-0"
+
+
+@pytest.mark.parametrize(
+    ("key", "prefix", "may"),
+    [
+        (b"\0\0\0\x14" + ID, b"eos-", True),
+        (b"\0\0\0\x14" + ID, b"", True),
+        (b"\0\0\0\x14" + ID, b"os-", False),
+        (b"\0\x01\0\x14" + ID, b"os-", True),
+        (b"", b"os-", True),
+    ],
+)
+def test_a_key_of_another_version_may_be_of_any_id(key: bytes, prefix: bytes, may: bool):
+    assert may_begin_with(key, prefix) is may

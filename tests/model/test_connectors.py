@@ -168,3 +168,22 @@ def test_groups_of_other_kinds_have_no_tasks() -> None:
 
 def test_a_leader_has_its_own_id() -> None:
     assert LiveOwners.of({"x-3": group_of()}).of_id("connect-cluster-x-3") == (LiveOwner("x-3", None, URL),)
+
+
+def test_tasks_and_leaders_of_other_groups_than_connects_own_no_id() -> None:
+    consumers = group_of(ORDERS, kind="consumer")
+    assert LiveOwners.of({"g": consumers}) == LiveOwners()
+
+
+def test_a_group_without_members_has_no_leader_and_one_whose_leader_is_unknown_names_its_members() -> None:
+    empty = ConnectGroup("Empty", "connect", "sessioned", ())
+    assert LiveOwners.of({"g": empty}).of_id("connect-cluster-g") == ()
+    unknown = ConnectGroup("Stable", "connect", "sessioned", (GroupMember("m-1", URL, ()),), None)
+    [leader] = LiveOwners.of({"g": unknown}).of_id("connect-cluster-g")
+    assert str(leader) == "the leader of Connect cluster g at one of its members"
+
+
+def test_a_member_without_an_address_is_the_owner_by_its_id_whatever_rest_reports() -> None:
+    hidden = ConnectGroup("Stable", "connect", "sessioned", (GroupMember("m-1", None, (ORDERS,)),), URL)
+    found = LiveOwners.of({"g": hidden}, None, connector("FAILED")).of_id("g-orders-0")
+    assert found == (LiveOwner("g", ORDERS, "m-1"),)

@@ -1,0 +1,223 @@
+"""What answers say in words, in which order, and what they leave out."""
+
+import json
+from types import SimpleNamespace as Answer
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from eosctl.model.acls import AclBinding, Operation, topic, transactional_id
+from eosctl.model.connector_description import ListedConnectors
+from eosctl.model.groups import ListedGroup
+from eosctl.model.hanging import GroupReading
+from eosctl.model.names import TopicPartition
+from eosctl.model.report import Explained, FindingKind, Severity
+from eosctl.model.rules import Diagnosis, Rule, RuleAnswer, Versions, Whose
+from eosctl.model.sandbox import SandboxEnvironment, SandboxStatus
+from eosctl.model.skipped import Cause, Coverage, Skipped, Unread
+from eosctl.model.tracing import Absence, NoRecord
+from eosctl.model.versions import KafkaVersion
+from eosctl.render.answers import acls, audit, connector_description, explanations, timeline, tracing
+from eosctl.render.answers.connector_description import view_connector
+from eosctl.render.answers.explanations import SHOWN, findings_page, view_explanations
+from eosctl.render.answers.sandbox import shell_lines, view_environment, view_status
+from tests.analysis.evidence import but
+from tests.analysis.test_connector_description import show
+from tests.render.test_connector_views import outputs, stability
+
+GAP = Coverage(("a fact",), (Unread("a fact", "no answer", Cause.UNREACHABLE, needed=True),))
+SHOWN_WHOLE = replace(show(but()), coverage=Coverage(), state="RUNNING", target_state=None, written_ms=None)
+WHOLE = replace(SHOWN_WHOLE, diagnosis=Diagnosis(SHOWN_WHOLE.diagnosis.evidence, ()))
+UNREAD = Skipped("no answer")
+KIND = FindingKind("EOS999", "a-name", "a title", Severity.ERROR, "a cause", "do this", "a class")
+RULE = Rule(KIND, "is it so?", ("broker_settings",), lambda _: ())
+
+
+@pytest.mark.parametrize(
+    ("found", "complete"),
+    [
+        (WHOLE, True),
+        (replace(WHOLE, state=None), True),
+        (replace(WHOLE, state=UNREAD), False),
+        (replace(WHOLE, target_state=UNREAD), False),
+        (replace(WHOLE, written_ms=1), False),
+        (replace(WHOLE, coverage=GAP), False),
+        (replace(WHOLE, diagnosis=Diagnosis(WHOLE.diagnosis.evidence, (RuleAnswer(RULE),))), True),
+        (replace(WHOLE, diagnosis=Diagnosis(WHOLE.diagnosis.evidence, (RuleAnswer(RULE, complete=False),))), False),
+    ],
+)
+def test_a_connector_is_shown_completely_where_workers_and_rules_answered(found, complete: bool) -> None:
+    assert found.complete is complete
+
+
+def test_a_list_of_connectors_is_complete_where_workers_answered_and_nothing_was_unread() -> None:
+    listed = ListedConnectors(as_of=1, cluster_id="k", group_id="g", connectors=())
+    assert listed.complete
+    assert not replace(listed, unanswered=UNREAD).complete
+    assert not replace(listed, coverage=GAP).complete
+
+
+@pytest.mark.parametrize(
+    ("committed", "words"),
+    [
+        ({TopicPartition("a", 0): 4, TopicPartition("a", 1): 12}, "group g reads a (2 partitions): lag 6"),
+        ({TopicPartition("a", 0): 4}, "group g reads a (2 partitions): lag 16"),
+        ({}, "group g reads a (2 partitions): lag 20"),
+    ],
+)
+def test_a_sinks_lag_is_what_lies_before_the_last_stable_offsets(committed, words: str) -> None:
+    group = GroupReading(ListedGroup("g", "consumer", "Stable"), committed)
+    found = replace(outputs(stability("a", 0), stability("a", 1)), group=group)
+    assert view_connector(replace(WHOLE, outputs=found)).data["connector"]["output_words"] == words
+    nothing = replace(outputs(), group=group)
+    said = view_connector(replace(WHOLE, outputs=nothing)).data["connector"]["output_words"]
+    assert said == "group g reads nothing yet: lag 0"
+
+
+@pytest.mark.parametrize(
+    ("cause", "brief"),
+    [
+        ("FAILED: org.apache.kafka.common.errors.TimeoutException: late", "TimeoutException"),
+        ("FAILED: plain", "plain"),
+        ("FAILED", "-"),
+    ],
+)
+def test_beside_failed_tasks_a_cause_is_the_name_of_its_exception(cause: str, brief: str) -> None:
+    assert connector_description._brief_cause({"cause": cause}) == brief
+
+
+@pytest.mark.parametrize(("length", "end"), [(SHOWN, "x."), (SHOWN + 1, "x….")])
+def test_a_text_without_an_entry_is_repeated_up_to_a_length(length: int, end: str) -> None:
+    [said] = view_explanations(Explained(text="x" * length, explanations=())).prose
+    assert said == f"No entry matches: {'x' * SHOWN}{end[1:]} `eosctl explain --list` lists all entries."
+
+
+@pytest.mark.parametrize(
+    ("rule", "proofs", "heading", "small"),
+    [
+        (None, {}, "*error.*", "Reported by: `audit`. Source: a class."),
+        (
+            RULE,
+            {"EOS999": "a test"},
+            "*error.* is it so?",
+            "Needs: broker settings. Reported by: `audit`. Source: a class.",
+        ),
+        (
+            replace(RULE, needs=(), blocks=frozenset({"enabled", "disabled"}), unproven="it takes a year"),
+            {},
+            "*error.* is it so?",
+            "Needs: any evidence. Blocks: disabled, enabled. Reported by: `audit`. Source: a class. "
+            "Not tested on a real cluster: it takes a year.",
+        ),
+        (
+            replace(RULE, versions=Versions(Whose.WORKERS, KafkaVersion(3, 7))),
+            {"EOS999": "a test"},
+            f"*error, {Versions(Whose.WORKERS, KafkaVersion(3, 7))}.* is it so?",
+            "Needs: broker settings.",
+        ),
+    ],
+)
+def test_the_page_of_findings_has_what_each_rule_needs_and_blocks(rule, proofs, heading: str, small: str) -> None:
+    kind = replace(KIND, fix="is it meant?")
+    page = findings_page({"theme": [(kind, rule, ["audit"])]}, {"theme": range(900, 1000)}, proofs)
+    assert f"### EOS999: a title\n\n`a-name`, {heading}\n\na cause\n\nFix: is it meant?\n\n{small}" in page
+    assert "| EOS900 to EOS999 | theme |" in page
+    assert "Fix: Do this.\n" in findings_page({"t": [(replace(KIND, fix="Do this."), None, [])]}, {}, {})
+
+
+STATE: dict[str, Any] = {
+    "bootstrap_servers": "a:9092",
+    "connect_urls": ["http://a:8083", "http://b:8083"],
+    "group_id": "g",
+    "users": {"me": "secret"},
+    "classpath": "x.jar",
+    "java": "java",
+    "postgresql_url": None,
+    "cluster_id": "k",
+    "processes": [{"name": "broker"}],
+}
+
+
+def test_a_shell_gets_the_sandboxs_addresses_and_loses_those_of_another() -> None:
+    assert shell_lines(SandboxEnvironment(STATE)).splitlines() == [
+        "export EOSCTL_BOOTSTRAP_SERVER=a:9092",
+        "export EOSCTL_CONNECT_URL='http://a:8083 http://b:8083'",
+        "export EOSCTL_GROUP_ID=g",
+    ]
+    alone = shell_lines(SandboxEnvironment(STATE | {"connect_urls": []})).splitlines()
+    assert alone[1:] == ["unset EOSCTL_CONNECT_URL", "unset EOSCTL_GROUP_ID"]
+
+
+def test_an_environment_has_the_postgresql_only_where_there_is_one() -> None:
+    assert "processes" not in view_environment(SandboxEnvironment(STATE)).data
+    without, beside = (
+        [each.path for each in view_environment(SandboxEnvironment(STATE | {"postgresql_url": url})).blocks[0].columns]
+        for url in (None, "postgresql://")
+    )
+    assert beside[: len(without)] == without
+    assert len(beside) > len(without)
+
+
+def test_the_status_of_a_sandbox_has_no_password() -> None:
+    shown = view_status(SandboxStatus(1, "/s", STATE, {"broker": True})).data
+    assert shown["processes"] == [{"name": "broker", "ready": True}]
+    assert not {"users", "classpath", "java", "postgresql_url"} & shown.keys()
+    assert shown["bootstrap_servers"] == "a:9092"
+    gone = view_status(SandboxStatus(1, "/s", None, {}))
+    assert (gone.data["up"], gone.prose) == (False, ("No sandbox is up in /s.",))
+
+
+@pytest.mark.parametrize(
+    ("row", "who"),
+    [
+        ({"worker": "w", "transactional_id": "id", "who": "x"}, "w"),
+        ({"worker": None, "transactional_id": "id", "who": "x"}, "id"),
+        ({"worker": None, "transactional_id": None, "who": "x"}, "x"),
+        ({"worker": None, "transactional_id": None, "who": None}, "-"),
+    ],
+)
+def test_an_event_is_of_its_worker_before_its_id(row, who: str) -> None:
+    assert timeline._brief_who(row) == who
+
+
+def test_events_of_one_connector_do_not_repeat_its_name() -> None:
+    pairs = zip(timeline.EVENTS.columns, timeline.OF_ONE_CONNECTOR.columns, strict=True)
+    changed = [now for before, now in pairs if before != now]
+    assert [each.path for each in changed] == ["connector"]
+    assert changed[0].brief is not None
+    assert changed[0].brief({"connector": "orders"}) == "-"
+
+
+@pytest.mark.parametrize(("offset", "said"), [(0, "t-0@0 is no record: it is gone."), (-1, "it is gone.")])
+def test_an_offset_without_a_record_is_named_where_it_is_known(offset: int, said: str) -> None:
+    nothing = NoRecord(TopicPartition("t", 0), offset, next(iter(Absence)), "it is gone")
+    traced: Any = Answer(record=nothing, extents=())
+    assert tracing._prose(traced) == [said]
+
+
+@pytest.mark.parametrize(("count", "named"), [(5, "n0, n1, n2, n3, n4"), (6, "n0, n1, n2, n3, n4 and 1 more")])
+def test_connectors_that_a_verdict_covers_are_named_up_to_five(count: int, named: str) -> None:
+    judged = [Answer(name=f"n{number}", covers=("order",), not_covered=("keys",)) for number in range(count)]
+    report: Any = Answer(connectors=[*judged, Answer(name="other", covers=(), not_covered=("keys",))])
+    assert audit.coverage_notes(report) == (f"covered: order ({named})", "not covered: keys")
+
+
+@pytest.mark.parametrize(
+    ("operation", "pattern", "granted"),
+    [
+        (Operation.WRITE, transactional_id("x"), True),
+        (Operation.DESCRIBE, transactional_id("x"), False),
+        (Operation.WRITE, topic("x"), False),
+    ],
+)
+def test_only_writing_under_a_transactional_id_writes_idempotently_on_msk(operation, pattern, granted: bool) -> None:
+    around: Any = Answer(msk_cluster="arn:aws:kafka:eu-central-1:1:cluster/c/1")
+    text = acls.msk_policies([AclBinding("User:a", operation, pattern)], around)
+    actions = [each for statement in json.loads(text)["User:a"]["Statement"] for each in statement["Action"]]
+    assert ("kafka-cluster:WriteDataIdempotently" in actions) is granted
+
+
+@pytest.mark.parametrize(("fix", "sentence"), [("do", "do."), ("do.", "do."), ("do...", "do."), ("do?", "do?")])
+def test_a_fix_is_a_sentence(fix: str, sentence: str) -> None:
+    assert explanations._sentence(fix) == sentence
