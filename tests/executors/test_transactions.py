@@ -323,3 +323,37 @@ def test_a_transaction_that_is_open_behind_another_one_is_awaited_though_it_does
     said, sent = aborted(monkeypatch, DescribeProducers=still, ListOffsets=[stable(30), stable(30), stable(45)])
     assert said == "aborted; the last stable offset moved from 30 to 45"
     assert sent.count("DescribeProducers") == 4
+
+
+@pytest.mark.parametrize(("version", "raises"), [(0, False), (1, False), (2, True), (3, True)])
+def test_the_end_raises_the_epoch_from_transaction_version_2_on(monkeypatch, version: int, raises: bool) -> None:
+    asked: list[bool] = []
+    real = transactions.end_transaction
+
+    def ask(*given: Any, raises_epoch: bool, **named: Any) -> Any:
+        asked.append(raises_epoch)
+        return real(*given, raises_epoch=raises_epoch, **named)
+
+    monkeypatch.setattr(transactions, "end_transaction", ask)
+    committed([ONGOING, COMPLETE], step=replace(COMMIT, transaction_version=version))
+    assert asked == [raises]
+
+
+@pytest.mark.parametrize(
+    ("before", "since"),
+    [({PLACE: PartitionOffsets(PLACE, 0, 40, 60)}, {PLACE: 60}), ({}, {PLACE: 40})],
+    ids=["looked at before", "committed by an earlier run"],
+)
+def test_markers_lie_behind_what_was_there_before_or_behind_the_first_record(before, since) -> None:
+    empty = OpenPart("empty", 0, -1, -1)
+    asked: list[Any] = []
+
+    def markers(_: object, __: object, given: Any) -> Any:
+        asked.append(given)
+        return {PLACE: marker()}
+
+    after = {PLACE: PartitionOffsets(PLACE, 0, 51, 60)}
+    checks = CommitChecks(lambda *_: COMPLETE, lambda *_: after, markers)
+    step = replace(COMMIT, parts=(*COMMIT.parts, empty))
+    transactions._Commit(Brokers().access(), step, checks).prove(before)
+    assert asked == [since]

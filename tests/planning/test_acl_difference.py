@@ -26,7 +26,7 @@ from eosctl.model.offsets import SourceSupport
 from eosctl.model.plan import CreateAcls, DeleteAcls, needed_first
 from eosctl.model.preconditions import AclsPresent, PlanFacts
 from eosctl.model.skipped import Skipped
-from eosctl.planning.acl_difference import compare_acls, plan_acl_changes
+from eosctl.planning.acl_difference import _partly_denies, compare_acls, plan_acl_changes
 from eosctl.planning.acls import plan_acls
 from eosctl.planning.undo import undo_plan
 from tests.planning.test_acls import NAMES, SINK, SOURCE, WORKER, _no_certificate, lines, plan, sasl, with_settings
@@ -384,3 +384,27 @@ def test_denied_principals_and_super_users_are_not_listed_as_others():
     denied = AclBinding("User:eve", Operation.WRITE, topic("configs"), Permission.DENY)
     assert compare(NEEDED | {granted, denied}).others == ()
     assert compare(NEEDED | {granted}, super_users={"User:eve"}).others == ()
+
+
+@pytest.mark.parametrize(
+    ("operation", "host", "denied"),
+    [
+        (Operation.WRITE, "10.0.0.7", True),
+        (Operation.ALL, "10.0.0.7", True),
+        (Operation.DESCRIBE, "*", True),
+        (Operation.READ, "*", False),
+        (Operation.DELETE, "*", False),
+    ],
+)
+def test_a_denial_is_reported_where_it_takes_a_part_of_what_is_needed(operation, host: str, denied: bool):
+    """A permission to write implies Describe, and nothing else that can be denied."""
+    denial = AclBinding("User:producer", operation, topic("out"), Permission.DENY, host)
+    assert [each.name for each in compare(NEEDED | {denial}).findings] == (["acl-partly-denied"] if denied else [])
+
+
+def test_a_denial_of_a_longer_name_takes_a_part_of_a_prefix_from_every_host():
+    longer = AclBinding("User:producer", Operation.WRITE, topic("out"), Permission.DENY)
+    wider = AclBinding("User:producer", Operation.WRITE, topic("o", PREFIXED), Permission.DENY)
+    wanted = AclBinding("User:producer", Operation.WRITE, topic("o", PREFIXED))
+    assert _partly_denies(longer, wanted)
+    assert not _partly_denies(wider, wanted), "it is denied as a whole"

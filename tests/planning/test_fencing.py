@@ -500,3 +500,19 @@ def test_the_brokers_of_the_producers_cluster_are_named_where_the_offsets_are_in
     assert f"its offsets are in cluster {home}, not in here" in words
     assert f"give the brokers of that cluster with {servers} the workers with --connect-url" in words
     assert ("so are its transactional IDs" in words) is (support is ON)
+
+
+@pytest.mark.parametrize(("stays", "producer", "found_one"), [(True, THERE, False), (True, "third", True)])
+def test_offsets_that_stay_are_right_only_where_the_producer_writes_to_their_cluster(stays, producer, found_one):
+    assert bool(found(producer, ON, target=THERE, stays=stays)) is found_one
+
+
+@pytest.mark.parametrize(
+    ("move", "found_one"),
+    [(TO_OWN, True), (replace(TO_OWN, setting=None), False), (replace(TO_OWN, former_setting="old"), False)],
+)
+def test_a_connector_keeps_offsets_of_its_own_topic_where_it_produces(move: Move, found_one: bool):
+    """With the workers' topic they are where the workers are; one that has its own topic has them there already."""
+    source = THERE if move.former_setting else HERE
+    said = [words for *_, words in found(THERE, OFF, move=move, source=source)]
+    assert any("it will keep its offsets there" in each for each in said) is found_one

@@ -523,3 +523,12 @@ def test_each_objection_to_an_abort_has_the_remedy_of_its_cause(verdict, objecti
 @pytest.mark.parametrize(("age_ms", "refused"), [(15 * MINUTE, True), (15 * MINUTE + 1, False)])
 def test_a_transaction_is_aborted_once_it_is_older_than_the_longest_timeout(age_ms, refused):
     assert bool(plan_abort(WISH, [hanging(opened(age_ms=age_ms))], NOW, "cluster").objections) is refused
+
+
+@pytest.mark.parametrize(("epoch", "refused"), [(32_766, False), (32_767, True)])
+def test_the_last_epoch_of_a_client_is_one_that_it_may_have(epoch: int, refused: bool):
+    held = ProducerIdAndEpoch(42, epoch)
+    found = facts(described=described(producer=held), logged=logged(producer=held))
+    planned = plan_commit(replace(COMMIT, producer=held), found)
+    assert [each for each in planned.objections if "no client has epoch" in each] == list(planned.objections)
+    assert bool(planned.objections) is refused
