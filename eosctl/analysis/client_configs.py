@@ -12,6 +12,8 @@
 5. Clients that MirrorMaker 2's connectors make (MirrorConnectorConfig): addresses and security of the connector's
    `source.cluster.`, then all of its `consumer.`, then of `source.consumer.`; the same for `target.` and the others.
    Debezium's consumer of signals (KafkaSignalChannel) has `signal.kafka.bootstrap.servers`, then `signal.consumer.`.
+   All clients of Iceberg's sink (IcebergSinkConfig.loadWorkerProps) have the properties file of the worker, which the
+   sink finds by the command line of the JVM, then the connector's `iceberg.kafka.`. No override policy applies.
 6. connector.client.config.override.policy decides which overrides are accepted (KIP-458): All; Principal, which takes
    sasl.jaas.config, sasl.mechanism and security.protocol; None; Allowlist, those of
    connector.client.config.override.allowlist. A connector with others is refused when it is created.
@@ -115,6 +117,9 @@ def connector_client(
     if role is ClientRole.DEBEZIUM_SIGNALS:
         signals = merged(stripped(connector.properties, prefix) for prefix in ("signal.kafka.", "signal.consumer."))
         return ClientConfig(role, connector.name, signals, worker.version)
+    if role is ClientRole.ICEBERG:
+        own = stripped(connector.properties, "iceberg.kafka.")
+        return ClientConfig(role, connector.name, {**worker.properties, **own}, worker.version, worker.unread)
     kind = KINDS[role]
     own = stripped(connector.properties, f"{kind}.override.")
     accepted = {key: each for key, each in own.items() if may_override(worker, key)}

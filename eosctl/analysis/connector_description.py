@@ -94,6 +94,7 @@ def describe_connector(
         findings=findings,
         others=others,
         written_ms=None if written is None else written.at_ms,
+        iceberg=None if isinstance(evidence.iceberg, Skipped) else evidence.iceberg.get(name),
     )
     return _with_steps(described, line)
 

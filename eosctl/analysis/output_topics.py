@@ -18,7 +18,7 @@ from eosctl.analysis.client_configs import worker_client
 from eosctl.model.acls import WILDCARD, PatternType, ResourcePattern, topic
 from eosctl.model.client_properties import split_list
 from eosctl.model.client_roles import ConnectCluster, ConnectorConfig, server_set
-from eosctl.model.connectors import HISTORY_KEEPERS
+from eosctl.model.connectors import HISTORY_KEEPERS, iceberg_sink
 
 # Topics and clients of a Debezium connector, by its config.
 #
@@ -265,6 +265,8 @@ def topics_of(clusters: Sequence[ConnectCluster]) -> frozenset[str]:
     for connector in (each for cluster in clusters for each in cluster.connectors):
         own = (connector.offsets_topic, connector.get("errors.deadletterqueue.topic.name").strip())
         names |= {name for name in own if name}
+        if (iceberg := iceberg_sink(connector.name, connector.values)) is not None:
+            names.add(iceberg.control_topic)
         if not connector.is_sink:
             patterns = output_topics(connector)
             names |= {each.name for each in patterns if each.pattern_type is PatternType.LITERAL and each.name != "*"}

@@ -56,7 +56,7 @@ _TELLING: Final[tuple[tuple[re.Pattern[str], Words], ...]] = (
         lambda m: f"MirrorMaker 2 {m['connector']} task {m['task']}, from {m['alias']}",
     ),
     (
-        re.compile(rf"(?P<prefix>.*?)(?P<role>worker|coordinator)-txn-{UUID}-(?P<task>\d+)"),
+        re.compile(rf"(?P<prefix>.*?)(?P<role>worker|coordinator)(?P<start>-txn-{UUID}-(?P<task>\d+))"),
         lambda m: f"Iceberg sink {m['role']}, task {m['task']}",
     ),
     (_STREAMS_THREAD, lambda m: f"Streams application {m['application']}"),
@@ -81,13 +81,18 @@ def shapes_of(
     transactional_id: str,
     groups: Mapping[str, ListedGroup] = MappingProxyType({}),
     members: ConsumerMembers = MappingProxyType({}),
+    starts: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[str, ...]:
     """Shapes of the ID, in words: only the one that is rare by chance, or all of them; empty if it has none.
 
-    groups name a Streams application by its group, whose ID is its application.id; members are its threads.
+    groups name a Streams application by its group, whose ID is its application.id; members are its threads. starts
+    name the connector of the last start of an Iceberg sink, by the end of its IDs.
     """
     matched = [(words, match) for shape, words in _TELLING if (match := shape.fullmatch(transactional_id))]
-    telling = [f"{words(match)}{_group_of(match, groups)}{_part_of(match, members)}" for words, match in matched]
+    telling = [
+        f"{words(match)}{_group_of(match, groups)}{_part_of(match, members)}{_connector_of(match, starts)}"
+        for words, match in matched
+    ]
     vague = [words(match) for shape, words in _VAGUE if (match := shape.fullmatch(transactional_id))]
     last = [words(match) for shape, words in _LAST if (match := shape.fullmatch(transactional_id))]
     return tuple(telling or vague or last)
@@ -131,6 +136,11 @@ def streams_applications(transactional_ids: Iterable[str], groups: Mapping[str, 
     return frozenset(each for each in named if each in groups and groups[each].protocol_type == CONSUMER_PROTOCOL)
 
 
+def _connector_of(match: re.Match[str], starts: Mapping[str, str]) -> str:
+    found = starts.get(match.groupdict().get("start", ""))
+    return "" if found is None else f" of connector {found}"
+
+
 # The owner of a transactional ID, by the known group IDs and connector names.
 #
 # Connect joins group ID, connector and task with dashes and escapes nothing, so an ID can be read in several ways:
@@ -139,15 +149,24 @@ def streams_applications(transactional_ids: Iterable[str], groups: Mapping[str, 
 
 
 class KnownNames(Struct, frozen=True):
-    """Group IDs with their connectors, indexed so that an ID is resolved in constant time."""
+    """Group IDs with their connectors, indexed so that an ID is resolved in constant time.
+
+    starts are the connectors of Iceberg sinks by the end of the transactional IDs of their last start.
+    """
 
     _leaders: Mapping[str, str] = field(default_factory=dict)
     _stems: Mapping[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
     groups: Mapping[str, ListedGroup] = field(default_factory=dict)
     members: ConsumerMembers = field(default_factory=dict)
+    starts: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, clusters: Mapping[str, Iterable[str]], groups: Iterable[ListedGroup] = ()) -> Self:
+    def of(
+        cls,
+        clusters: Mapping[str, Iterable[str]],
+        groups: Iterable[ListedGroup] = (),
+        starts: Mapping[str, str] = MappingProxyType({}),
+    ) -> Self:
         """An index over Connect clusters: group ID to connector names; and over the groups that are listed."""
         stems: dict[str, tuple[tuple[str, str], ...]] = {}
         for group_id, connectors in clusters.items():
@@ -155,7 +174,7 @@ class KnownNames(Struct, frozen=True):
                 stem = f"{group_id}-{connector}"
                 stems[stem] = (*stems.get(stem, ()), (group_id, connector))
         leaders = {leader_transactional_id(group_id): group_id for group_id in clusters}
-        return cls(leaders, stems, {each.group_id: each for each in groups})
+        return cls(leaders, stems, {each.group_id: each for each in groups}, starts=starts)
 
     def owners(self, transactional_id: str) -> tuple[Owner, ...]:
         """Every known reading of the ID: none if unknown, more than one if ambiguous."""
@@ -171,7 +190,8 @@ class KnownNames(Struct, frozen=True):
 def ownership(transactional_id: str, names: KnownNames) -> Ownership:
     """The owner of the ID, or the ID's shapes where no owner is known."""
     owners = names.owners(transactional_id)
-    return Ownership(owners, () if owners else shapes_of(transactional_id, names.groups, names.members))
+    shapes = () if owners else shapes_of(transactional_id, names.groups, names.members, names.starts)
+    return Ownership(owners, shapes)
 
 
 def owners_of(transactional_ids: Iterable[str | None], names: KnownNames) -> dict[str, Ownership]:

@@ -7,8 +7,9 @@ All others read `[hidden]`, Kafka's own word for a password. The rule, first mat
 1. null is shown.
 2. Only references: shown.
 3. The key looks secret: hidden.
-4. The key is known (Connect's own settings, client settings, settings of Kafka's file and mirror connectors, the
-   name of Debezium's replication slot) and the value is text without `://user:password@`, a number or a boolean: shown.
+4. The key is known (Connect's own settings, client settings, settings of Kafka's file and mirror connectors, the name
+   of Debezium's replication slot, the names that Iceberg's sink uses) and the value is text without
+   `://user:password@`, a number or a boolean: shown.
 5. Hidden.
 """
 
@@ -41,7 +42,7 @@ _NO_PORT: Final = re.compile(r"^([^:/?#]*):(?!\d{1,5}(?:[/?#,]|$)).*", re.DOTALL
 _PRIVATE_KEY: Final = re.compile(r"(-----BEGIN [A-Z ]*PRIVATE KEY-----).*?(?=-----END|\Z)", re.DOTALL)
 
 _CLIENT_PREFIX: Final = re.compile(
-    r"(?:(?:source|target)(?:\.cluster)?\.)?(?:(?:producer|consumer|admin)\.(?:override\.)?)?|offset-syncs\.topic\."
+    r"iceberg\.kafka\.|(?:(?:source|target)(?:\.cluster)?\.)?(?:(?:producer|consumer|admin)\.(?:override\.)?)?|offset-syncs\.topic\."
 )
 _NAMED: Final = re.compile(
     r"(?:transforms|predicates)\.[^.]+\.(?:type|predicate|negate)"
@@ -98,7 +99,13 @@ decimal.handling.mode time.precision.mode binary.handling.mode bigint.unsigned.h
 schema.history.internal schema.history.internal.kafka.topic schema.history.internal.kafka.bootstrap.servers
 database.history database.history.kafka.topic database.history.kafka.bootstrap.servers
 """
-_HARMLESS: Final = frozenset(f"{_CONNECT} {_CLIENTS} {_FILE_AND_MIRROR} {_DEBEZIUM}".split())
+_ICEBERG: Final = """
+iceberg.catalog iceberg.catalog.type iceberg.tables iceberg.tables.dynamic-enabled iceberg.tables.auto-create-enabled
+iceberg.control.topic iceberg.control.group-id-prefix iceberg.connect.group-id
+iceberg.control.commit.interval-ms iceberg.control.commit.timeout-ms iceberg.control.commit.max-consecutive-failures
+iceberg.coordinator.transactional.prefix iceberg.coordinator.transactional.suffix
+"""
+_HARMLESS: Final = frozenset(f"{_CONNECT} {_CLIENTS} {_FILE_AND_MIRROR} {_DEBEZIUM} {_ICEBERG}".split())
 
 
 def mask_properties(properties: Mapping[str, object]) -> dict[str, object]:

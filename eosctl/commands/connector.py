@@ -17,6 +17,7 @@ from eosctl.operations.evidence import EvidenceRequest
 from eosctl.operations.session import Session
 from eosctl.render.answers.connector_description import (
     CONNECTORS,
+    CONTROL,
     FACTS,
     IDS,
     OFFSETS,
@@ -42,7 +43,7 @@ def connector() -> None:
 
 
 @app.command()
-@showing(STEPS, TASKS, FACTS, IDS, OFFSETS, PARTITIONS)
+@showing(STEPS, TASKS, FACTS, CONTROL, IDS, OFFSETS, PARTITIONS)
 @judging
 def show(
     options: GlobalOptions,

@@ -20,7 +20,8 @@ class ClientRole(StrEnum):
     worker: the worker's own clients. producer, consumer, admin: a source connector's record producer, its offsets
     consumer, and its admin client, which fences. sink_consumer, dead_letter_queue, sink_admin: a sink connector's. The
     mirror roles are the clients that MirrorMaker 2's connectors make themselves, debezium_signals the consumer that
-    Debezium's do. streams: a Kafka Streams application, which is no part of Connect. eosctl: this tool.
+    Debezium's do, iceberg all those of Iceberg's sink. streams: a Kafka Streams application, which is no part of
+    Connect. eosctl: this tool.
     """
 
     WORKER = "worker"
@@ -36,6 +37,7 @@ class ClientRole(StrEnum):
     MIRROR_TARGET_ADMIN = "mirror-target-admin"
     MIRROR_TARGET_CONSUMER = "mirror-target-consumer"
     DEBEZIUM_SIGNALS = "debezium-signals"
+    ICEBERG = "iceberg"
     STREAMS = "streams"
     EOSCTL = "eosctl"
 
@@ -146,6 +148,11 @@ class ConnectorConfig(Struct, frozen=True):
         return default if found is None else found.value
 
     @property
+    def values(self) -> Mapping[str, str]:
+        """The config without the origin of each setting."""
+        return {key: each.value for key, each in self.properties.items()}
+
+    @property
     def class_name(self) -> str:
         return class_name(self.get("connector.class"))
 
@@ -209,6 +216,7 @@ KINDS: Final[Mapping[ClientRole, str]] = {
     ClientRole.MIRROR_OFFSET_SYNCS: PRODUCER,
     ClientRole.MIRROR_TARGET_ADMIN: ADMIN,
     ClientRole.MIRROR_TARGET_CONSUMER: CONSUMER,
+    ClientRole.ICEBERG: CONSUMER,
 }
 """The kind of Kafka client of each role; its name is also the prefix of its settings."""
 

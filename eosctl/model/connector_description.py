@@ -7,6 +7,7 @@ from msgspec import field
 from eosctl.model.acl_plan import PlannedBinding
 from eosctl.model.config_topic import NextStart
 from eosctl.model.connectors import ConnectorType, TargetState
+from eosctl.model.evidence import IcebergState
 from eosctl.model.hanging import LastStableOffsets
 from eosctl.model.offsets import MergedOffset
 from eosctl.model.report import Finding, FindingKind, NextStep, Result, Uncertainty
@@ -71,6 +72,7 @@ class DescribedConnector(Result, frozen=True, kw_only=True):
     words say it in one sentence. Without an answer from a worker, state and tasks come from the status topic:
     written_ms is the time of its newest record, and they may have changed since. others are the findings about the
     cluster rather than the connector. outputs are the partitions that a source writes to, or that a sink's group reads.
+    iceberg is the second group of an Iceberg sink with its control topic, None for another connector.
     """
 
     name: str
@@ -96,6 +98,7 @@ class DescribedConnector(Result, frozen=True, kw_only=True):
     others: tuple[Finding, ...]
     steps: tuple[NextStep, ...] = field(default=())
     written_ms: int | None = None
+    iceberg: IcebergState | None = None
 
     @property
     def reported(self) -> tuple[Finding, ...]:

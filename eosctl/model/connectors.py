@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Final
+from typing import Final, NamedTuple
 
 from msgspec import Struct, field
 
@@ -53,6 +53,54 @@ def needs_history(config: Properties) -> bool:
     named = str(config.get("connector.class", ""))
     keeps = any(named.endswith(f"{each}Connector") for each in HISTORY_KEEPERS)
     return "debezium" in named and keeps and str(config.get("snapshot.mode", "")) not in REBUILDING
+
+
+ICEBERG: Final = "org.apache.iceberg.connect.IcebergSinkConnector"
+
+
+ICEBERG_START: Final = "iceberg.coordinator.transactional.suffix"
+"""The setting in a task's config that ends the transactional IDs of the task, since the last start of the connector."""
+
+
+class IcebergSink(NamedTuple):
+    """The names that the clients of Iceberg's sink connector use; it makes them itself (Iceberg 1.5 to 1.12).
+
+    Each task writes files, and announces them in control_topic, in a transaction that also commits the offsets of
+    source_group. One task is the coordinator besides: it reads the announcements as a member of coordinator_group, and
+    commits the files to the table. It runs where the first partition of described_group is assigned. workers_prefix
+    begins the groups of the tasks, one for each start, which never commit. The transactional IDs are one of id_prefixes
+    with a new UUID for each start of the connector, and the task's number.
+    """
+
+    source_group: str
+    described_group: str
+    control_topic: str
+    workers_prefix: str
+    id_prefixes: tuple[str, str]
+
+    @property
+    def coordinator_group(self) -> str:
+        return f"{self.described_group}-coord"
+
+
+def iceberg_sink(connector: str, config: Properties) -> IcebergSink | None:
+    """The names by the connector's config; None for another connector (IcebergSinkConfig)."""
+    if config.get("connector.class") not in {ICEBERG, "IcebergSinkConnector", "IcebergSink"}:
+        return None
+
+    def given(key: str, default: str) -> str:
+        value = config.get(key)
+        return default if value is None else str(value)
+
+    own = f"connect-{connector}"
+    prefix = given("iceberg.coordinator.transactional.prefix", "")
+    return IcebergSink(
+        source_group=given("consumer.override.group.id", own),
+        described_group=given("iceberg.connect.group-id", own),
+        control_topic=given("iceberg.control.topic", "control-iceberg"),
+        workers_prefix=given("iceberg.control.group-id-prefix", "cg-control-"),
+        id_prefixes=(f"{prefix}worker-txn-", f"{prefix}coordinator-txn-"),
+    )
 
 
 def connector_path(connector: str) -> str:

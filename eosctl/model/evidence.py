@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 
 from eosctl.model.config_topic import ClusterFacts, ConfigTopicLog, Inspection
+from eosctl.model.connectors import IcebergSink
 from eosctl.model.groups import ConnectGroup, Groups, ShareGroups
 from eosctl.model.hanging import ProducersFacts
 from eosctl.model.names import TopicPartition, coordinator_partition
@@ -16,7 +17,7 @@ from eosctl.model.report import Finding, Result
 from eosctl.model.skipped import Cause, Coverage, Skipped, Unread, not_asked, unread_in
 from eosctl.model.timeline import TimelineFacts
 from eosctl.model.times import ClusterClock
-from eosctl.model.topics import MirroredPartition, TopicFacts
+from eosctl.model.topics import MirroredPartition, PartitionOffsets, TopicFacts
 from eosctl.model.transaction_log import CommitHistory, LogReading, TransactionLogFacts, TransactionLogValue
 from eosctl.model.transactions import TransactionDescription
 from eosctl.model.versions import KafkaVersion, Release
@@ -98,6 +99,21 @@ Outputs = Mapping[str, tuple[str, ...] | Skipped]
 """The topics that each connector writes to, by its name."""
 
 
+class IcebergState(Struct, frozen=True):
+    """An Iceberg sink's control topic (None: it does not exist), and the second group, which its coordinator reads in.
+
+    coordinators are the members of the group. committed are its offsets. unread_since is the time of the first record
+    at or after each committed offset, in ms since the epoch; without an entry there is no such record.
+    """
+
+    sink: IcebergSink
+    coordinators: int | Skipped
+    committed: Mapping[TopicPartition, int] | Skipped
+    topic: TopicFacts | Skipped | None
+    offsets: Mapping[TopicPartition, PartitionOffsets | Skipped] | Skipped
+    unread_since: Mapping[TopicPartition, int] | Skipped
+
+
 class ClusterEvidence(Struct, frozen=True):
     """The part of Evidence that only a snapshot's own section keeps; its other sections hold or give the rest.
 
@@ -144,7 +160,8 @@ class Evidence(Struct, frozen=True):
     connector writes to in this cluster; topics has their settings and those of connector-specific offsets topics.
     other_groups are Connect groups that may have an ID of the tasks; groups_elsewhere, by connector that writes to
     another Kafka cluster, is the group there with the workers' group.id. mirrors are the positions of MirrorSource
-    connectors in their source clusters. about are the source connectors that were queried one by one (None: all).
+    connectors in their source clusters. iceberg has the state of each Iceberg sink. about are the source connectors
+    that were queried one by one (None: all).
     """
 
     as_of: int
@@ -183,6 +200,7 @@ class Evidence(Struct, frozen=True):
     other_groups: Groups | Skipped = NOT_READ
     groups_elsewhere: Groups | Skipped = NOT_READ
     mirrors: tuple[MirroredPartition | Skipped, ...] | Skipped = NOT_READ
+    iceberg: Mapping[str, IcebergState] | Skipped = NOT_READ
     about: frozenset[str] | None = None
 
     def missing(self, names: Iterable[str]) -> tuple[tuple[str, Skipped], ...]:

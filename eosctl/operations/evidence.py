@@ -26,11 +26,12 @@ from eosctl.model.acls import PatternType
 from eosctl.model.client_properties import split_list
 from eosctl.model.client_roles import ClientRole, ConnectorConfig
 from eosctl.model.config_topic import ConfigTopicLog, Inspection
-from eosctl.model.connectors import OFFSETS_TOPIC, Reader, schema_history
+from eosctl.model.connectors import OFFSETS_TOPIC, IcebergSink, Reader, iceberg_sink, schema_history
 from eosctl.model.evidence import (
     UNKNOWN_PRINCIPAL,
     ClusterEvidence,
     Evidence,
+    IcebergState,
     InternalTopic,
     Outputs,
     Preflight,
@@ -43,7 +44,7 @@ from eosctl.model.offsets import KnownPhase, OffsetsReport, SourceSupport, Store
 from eosctl.model.skipped import Cause, Skipped, not_asked, read_or_skip
 from eosctl.model.strimzi import StrimziResource
 from eosctl.model.text import first_few, pluralize
-from eosctl.model.topics import MirroredPartition, TopicDescription
+from eosctl.model.topics import MirroredPartition, TopicDescription, TopicFacts
 from eosctl.model.transaction_log import LogReading
 from eosctl.model.transactions import (
     Descriptions,
@@ -610,6 +611,7 @@ def read_evidence(session: Session, request: EvidenceRequest) -> Evidence:
         offset_findings=offsets if isinstance(offsets, Skipped) else offsets.findings,
         offsets=NOT_KEPT if request.about is None else offsets,
         mirrors=read_mirrors(session, request, known, offsets),
+        iceberg=_iceberg_sinks(reader, known),
         acl_differences=acls if isinstance(acls, Skipped) else acls.by_phase,
         acl_in_force=acls if isinstance(acls, Skipped) else acls.in_force,
     )
@@ -649,6 +651,47 @@ def _with_brokers(
         decided=listed if isinstance(listed, Skipped) else read_or_skip(lambda: _decided(reader, listed)),
         groups=_protocols(groups),
     )
+
+
+def _iceberg_sinks(reader: ClusterReader, known: Evidence) -> Mapping[str, IcebergState] | Skipped:
+    """The state of each Iceberg sink that the config topic has."""
+    if isinstance(known.inspection, Skipped):
+        return known.inspection
+    names = [each.state.name for each in known.inspection.connectors if each.state.known]
+    about = names if known.about is None else [name for name in names if name in known.about]
+    sinks = {name: sink for name in about if (sink := iceberg_sink(name, known.config(name))) is not None}
+    return {name: _iceberg_state(reader, sink) for name, sink in sinks.items()}
+
+
+def _iceberg_state(reader: ClusterReader, sink: IcebergSink) -> IcebergState:
+    name, group_id = sink.control_topic, sink.coordinator_group
+    topics = read_or_skip(lambda: reader.topic_facts([name]))
+    topic = topics if isinstance(topics, Skipped) else topics.get(name)
+    committed = read_or_skip(lambda: reader.committed_offsets(group_id))
+    positions = (
+        {} if isinstance(committed, Skipped) else {each: at for each, at in committed.items() if each.topic == name}
+    )
+    leaders = read_or_skip(lambda: reader.partitions({name: None})) if isinstance(topic, TopicFacts) else {}
+    return IcebergState(
+        sink,
+        read_or_skip(lambda: _coordinators(reader, group_id)),
+        committed if isinstance(committed, Skipped) else positions,
+        topic,
+        leaders if isinstance(leaders, Skipped) else read_or_skip(lambda: reader.offsets(sorted(leaders))),
+        leaders if isinstance(leaders, Skipped) else read_or_skip(lambda: reader.first_timestamps(positions, leaders)),
+    )
+
+
+def _coordinators(reader: ClusterReader, group_id: str) -> int | Skipped:
+    """The members of the group. DescribeGroups shows none of a group with the newer protocol (KIP-848)."""
+    groups, listed = reader.connect_groups([group_id]), reader.groups()
+    found = groups if isinstance(groups, Skipped) else groups[group_id]
+    if isinstance(found, Skipped) or isinstance(listed, Skipped):
+        return found if isinstance(found, Skipped) else Skipped("the groups could not be listed")
+    at_work = group_id in listed and listed[group_id].state not in {"Empty", "Dead"}
+    if at_work and not found.members:
+        return Skipped(f"group {group_id} has members that its coordinator does not show")
+    return len(found.members)
 
 
 def _decided(reader: ClusterReader, listed: ListedTransactions) -> tuple[Leftover, ...]:

@@ -19,7 +19,7 @@ from eosctl.analysis.transactions import (
 )
 from eosctl.codecs.transaction_log import decode_log_record, may_begin_with
 from eosctl.errors import EosctlError, Unreachable, UsageError
-from eosctl.model.connectors import ConnectorState
+from eosctl.model.connectors import ICEBERG_START, ConnectorState
 from eosctl.model.groups import no_such_group
 from eosctl.model.names import TRANSACTION_LOG, coordinator_partition, did_you_mean
 from eosctl.model.producer_epochs import EpochHistory, IdChurn
@@ -88,12 +88,19 @@ def read_connect_names(reader: ClusterReader, config_topic: str, *, needed: bool
         known = set() if isinstance(found, Skipped) else set(found.states)
         running = set() if isinstance(connect, Skipped) else set(connect.connectors)
         clusters[group_id] = known | running
+    states = {} if isinstance(found, Skipped) else found.states
+    starts = {
+        str(task[ICEBERG_START]): name
+        for name, state in states.items()
+        for task in state.task_configs.values()
+        if ICEBERG_START in task
+    }
     unread = {"groups": groups, "connectors": found}
     notes = [f"owners by {what}: {why.reason}" for what, why in unread.items() if isinstance(why, Skipped)]
     if group_id is not None and absent:
         notes.append(f"group {group_id}: {no_such_group(group_id, clusters.keys() - {group_id}).reason}")
     return ConnectNames(
-        KnownNames.of(clusters, () if isinstance(groups, Skipped) else groups.values()),
+        KnownNames.of(clusters, () if isinstance(groups, Skipped) else groups.values(), starts),
         found if isinstance(found, Skipped) else found.states,
         config_topic if isinstance(found, Skipped) else found.config_topic,
         tuple(notes),

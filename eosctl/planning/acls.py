@@ -1,6 +1,6 @@
 """The ACLs of whole Connect clusters: the needs of all clients, each binding once, and the findings.
 
-1. Every worker's own needs, then those of its connectors: sources, sinks, MirrorMaker 2's, Debezium's, then
+1. Every worker's own needs, then those of its connectors: sources, sinks, Iceberg's, MirrorMaker 2's, Debezium's, then
    eosctl's own.
 2. One binding for equal needs of one principal in one cluster; its reasons are kept. Clients whose bootstrap.servers
    share an address are clients of one cluster.
@@ -59,6 +59,7 @@ from eosctl.planning.client_acls import (
     PrincipalResolver,
     creation,
     plan_debezium,
+    plan_iceberg,
     plan_sink,
     plan_source,
     plan_worker,
@@ -606,6 +607,7 @@ def _needs_of(request: AclRequest, book: PrincipalResolver, cluster: ConnectClus
 def _connector_needs(planner: Planner, connector: ConnectorConfig) -> Iterator[Need]:
     if connector.is_sink:
         yield from plan_sink(planner, connector)
+        yield from plan_iceberg(planner, connector)
     else:
         yield from plan_source(planner, connector)
         yield from plan_mirror(planner, connector)

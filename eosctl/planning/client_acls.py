@@ -23,7 +23,7 @@ from eosctl.model.acls import (
 from eosctl.model.acls import group as group_pattern
 from eosctl.model.client_properties import split_list
 from eosctl.model.client_roles import CONNECTOR, OTHER, ClientConfig, ClientRole, ConnectorConfig, WorkerConfig
-from eosctl.model.connectors import connector_path
+from eosctl.model.connectors import IcebergSink, connector_path, iceberg_sink
 from eosctl.model.names import ConnectorTaskId, leader_transactional_id, task_transactional_id
 from eosctl.model.offsets import SourceSupport
 from eosctl.model.text import first_few
@@ -521,6 +521,81 @@ def _offsets_api(admin: Client, connector: ConnectorConfig, group_id: str) -> It
         symptom=f"DELETE {connector_path(name)}/offsets answers 500: Not authorized to access group: {group_id}",
         loss="resetting the connector's offsets over REST (KIP-875)",
     )
+
+
+# ACLs for the clients that Iceberg's sink creates itself, in addition to the clients of Connect.
+#
+# 1. They have one principal: the worker's own, or that of `iceberg.kafka.`.
+# 2. Each task and the coordinator write the control topic in transactions, under IDs with a new UUID for each start, so
+#    they are granted by prefix. A task's transaction commits the offsets of the sink's own group.
+# 3. Each task reads the control topic in a group of its own with a new UUID, the coordinator in the second group.
+# 4. Which task is the coordinator is read from the description of the sink's group.
+
+
+def plan_iceberg(planner: Planner, connector: ConnectorConfig) -> Iterator[Need]:
+    """The needs of the clients that Iceberg's sink makes; empty for another connector."""
+    sink = iceberg_sink(connector.name, connector.values)
+    if sink is None:
+        return
+    client = planner.client(connector, ClientRole.ICEBERG)
+    for prefix, who in zip(sink.id_prefixes, ("tasks announce their files", "the coordinator writes"), strict=True):
+        yield client.needs(
+            Operation.WRITE,
+            transactional_id(prefix, PatternType.PREFIXED),
+            f"{who} in transactions, under an ID with a new UUID for each start",
+            source="Channel (Iceberg), KafkaClientFactory.createProducer",
+            symptom="tasks FAILED: TransactionalIdAuthorizationException: Transactional Id authorization failed",
+        )
+    yield from _control_topic(planner, client, connector, sink.control_topic)
+    yield from _iceberg_groups(client, connector, sink)
+
+
+def _control_topic(planner: Planner, client: Client, connector: ConnectorConfig, name: str) -> Iterator[Need]:
+    for operation in (Operation.WRITE, Operation.READ):
+        yield client.needs(
+            operation,
+            topic(name),
+            f"tasks and coordinator of connector {connector.name} exchange there which files were written",
+            source="Channel.send, Channel.consumeAvailable (Iceberg)",
+            symptom=f"tasks FAILED, or no commit to the table: TopicAuthorizationException: [{name}]",
+        )
+    yield from creation(planner, client, name, f"control topic of connector {connector.name}")
+
+
+def _iceberg_groups(client: Client, connector: ConnectorConfig, sink: IcebergSink) -> Iterator[Need]:
+    yield client.needs(
+        Operation.READ,
+        group_pattern(sink.source_group),
+        "a task commits the offsets of the records in its files together with their announcement",
+        source="Channel.send (Iceberg), KafkaProducer.sendOffsetsToTransaction",
+        symptom=f"tasks FAILED: GroupAuthorizationException: Not authorized to access group: {sink.source_group}",
+    )
+    for pattern in input_topics(connector):
+        yield client.needs(
+            Operation.READ,
+            pattern,
+            "offsets of these topics are committed in transactions",
+            source="KafkaApis.handleTxnOffsetCommitRequest",
+            symptom=f"tasks FAILED: TopicAuthorizationException: Not authorized to access topics: [{pattern.name}]",
+        )
+    yield client.needs(
+        Operation.DESCRIBE,
+        group_pattern(sink.described_group),
+        "each task looks for the first partition of the group: its owner is the coordinator",
+        source="CommitterImpl.hasLeaderPartition (Iceberg)",
+        symptom=f"tasks FAILED: Cannot retrieve members for consumer group: {sink.described_group}",
+    )
+    for pattern, who in (
+        (group_pattern(sink.coordinator_group), "the coordinator reads the control topic in this group"),
+        (group_pattern(sink.workers_prefix, PatternType.PREFIXED), "each task reads it in a group with a new UUID"),
+    ):
+        yield client.needs(
+            Operation.READ,
+            pattern,
+            who,
+            source="Coordinator, Worker (Iceberg), KafkaClientFactory.createConsumer",
+            symptom=f"tasks FAILED, or no commit to the table: GroupAuthorizationException ({pattern.name})",
+        )
 
 
 # ACLs for the clients that Debezium's source connectors create themselves, in addition to the clients of Connect.

@@ -120,6 +120,7 @@ HEALTHY = Evidence(
     idle_since=dict.fromkeys(("connect-cluster-g", "g-x-0", "g-x-1"), NOW),
     commits={"g-x-0": commits(), "g-x-1": commits()},
     offset_findings=(),
+    iceberg={},
     groups={"g": "connect"},
     share_groups={},
     acl_differences=acls(),

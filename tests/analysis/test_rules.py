@@ -21,7 +21,7 @@ from eosctl.model.offsets import SourceSupport
 from eosctl.model.report import Severity, exit_code
 from eosctl.model.skipped import Skipped
 from eosctl.model.times import ClusterClock
-from eosctl.model.topics import TopicFacts
+from eosctl.model.topics import PartitionOffsets, TopicFacts
 from eosctl.model.transaction_log import TransactionLogValue
 from eosctl.model.transactions import TransactionState
 from eosctl.model.versions import KafkaVersion, Release
@@ -56,6 +56,8 @@ from tests.analysis.evidence import (
     transactional_id,
     worker,
 )
+from tests.analysis.test_rules_of_iceberg import PLACE as CONTROL
+from tests.analysis.test_rules_of_iceberg import state as iceberg_state
 
 LEADER = "connect-cluster-g"
 NOT_SUPPORTED = "The connector does not support exactly-once"
@@ -109,6 +111,10 @@ def other_writer(principal, topic, pattern=None, expected="User:worker"):
 
 
 CONDITIONS = [
+    ("EOS173", but(iceberg={"x": iceberg_state(coordinators=2)}), "x", "2 coordinators"),
+    ("EOS174", but(iceberg={"x": iceberg_state(offsets={CONTROL: PartitionOffsets(CONTROL, 132, 136, 136)})}), "x",
+     "begins at 132"),
+    ("EOS175", but(iceberg={"x": iceberg_state(committed={})}), "x", "passes over the events up to 136"),
     ("EOS001", but(workers={A: worker(A, "3.2.3"), B: worker(B)}), A, "3.2.3"),
     ("EOS002", but(workers={A: worker(A, "3.9.2"), B: worker(B)}), "workers", "3.9.2, 4.3.1"),
     ("EOS003", but(workers={A: worker(A, "4.1.1"), B: worker(B)}), "4.1.1", "KAFKA-19012"),
@@ -461,6 +467,9 @@ LATER = {
     )
 }
 UNTOLD = [
+    ("EOS173", but(iceberg={"x": iceberg_state(coordinators=UNREAD)}), "denied"),
+    ("EOS174", but(iceberg={"x": iceberg_state(committed=UNREAD)}), "denied"),
+    ("EOS175", but(iceberg={"x": iceberg_state(offsets=UNREAD)}), "denied"),
     ("EOS012", but(workers={A: replace(worker(A), enabled=UNREAD)}), "denied"),
     ("EOS013", but(workers={A: replace(worker(A), enabled=UNREAD)}), "denied"),
     ("EOS016", but(worker_files=UNREAD), "denied"),

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from eosctl.analysis.rules import acls, brokers, connectors, settings, topics, transactions, workers
+from eosctl.analysis.rules import acls, brokers, connectors, iceberg, settings, topics, transactions, workers
 from eosctl.analysis.rules.registry import RULES, ask
 from eosctl.model.evidence import Evidence
 from eosctl.model.rules import Rule, RuleAnswer
@@ -15,7 +15,7 @@ from tests.neighbours import by_answer
 
 THEMES = {
     each.__name__.rpartition(".")[2]: each
-    for each in (acls, brokers, connectors, settings, topics, transactions, workers)
+    for each in (acls, brokers, connectors, iceberg, settings, topics, transactions, workers)
 }
 
 

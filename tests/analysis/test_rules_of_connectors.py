@@ -447,6 +447,12 @@ def test_the_owner_of_an_id_is_known_by_its_shape(transactional_id: str, shapes:
     assert shapes_of(transactional_id) == shapes
 
 
+def test_an_id_of_an_iceberg_sinks_last_start_names_its_connector():
+    names = KnownNames.of({"g": ("ice",)}, starts={f"-txn-{UUID}-0": "ice"})
+    assert ownership(f"eu-worker-txn-{UUID}-0", names).shapes == ("Iceberg sink worker, task 0 of connector ice",)
+    assert ownership(f"eu-worker-txn-{UUID}-1", names).shapes == ("Iceberg sink worker, task 1",)
+
+
 NAMES = st.text(alphabet="ab-01", min_size=1, max_size=4)
 GROUPS = st.dictionaries(NAMES | st.just("connect-cluster"), st.lists(NAMES, max_size=4, unique=True), max_size=4)
 

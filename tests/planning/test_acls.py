@@ -452,6 +452,31 @@ def test_eosctl_looks_after_a_connector_where_it_writes():
     assert "tool Describe TransactionalId connect-cluster-g" in here
 
 
+def test_an_iceberg_sink_needs_its_control_topic_its_groups_and_its_ids_by_prefix() -> None:
+    settings = {
+        "connector.class": "org.apache.iceberg.connect.IcebergSinkConnector",
+        "topics": "orders",
+        "iceberg.coordinator.transactional.prefix": "eu-",
+        **sasl("iceberg.kafka.", "iceberg"),
+    }
+    found = plan(connector_of({"name": "ice", **settings}, "ice.json"), topics_known={"control-iceberg": False})
+    assert lines(found, "iceberg") == {
+        "iceberg Write TransactionalId prefixed eu-worker-txn-",
+        "iceberg Write TransactionalId prefixed eu-coordinator-txn-",
+        "iceberg Read Topic control-iceberg",
+        "iceberg Write Topic control-iceberg",
+        "iceberg Create Topic control-iceberg",
+        "iceberg Read Topic orders",
+        "iceberg Read Group connect-ice",
+        "iceberg Read Group connect-ice-coord",
+        "iceberg Read Group prefixed cg-control-",
+    }
+    without = connector_of(
+        {"name": "ice", "connector.class": settings["connector.class"], "topics": "orders"}, "i.json"
+    )
+    assert "worker Read Group connect-ice-coord" in lines(plan(without)), "they are the worker's own principal"
+
+
 POSTGRESQL = "io.debezium.connector.postgresql.PostgresConnector"
 MYSQL = "io.debezium.connector.mysql.MySqlConnector"
 CREATED = {"topic.creation.default.partitions": "1"}

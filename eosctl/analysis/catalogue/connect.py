@@ -440,6 +440,50 @@ HISTORY: Final = FindingKind(
     "use Debezium's snapshot.mode=recovery",
     source="Debezium: KafkaSchemaHistory, where it recovers records and where it checks its topic",
 )
+ICEBERG_COORDINATORS: Final = FindingKind(
+    id="EOS173",
+    name="iceberg-coordinators",
+    title="Iceberg sink with two coordinators, or with none",
+    severity=Severity.ERROR,
+    cause="The coordinator of an Iceberg sink commits files to the table that the tasks announced in the control "
+    "topic. It runs in the task that has the first partition of the sink's group. Two coordinators commit older "
+    "offsets of the control topic over newer ones. When the newer coordinator ends, events between are read again. "
+    "If retention has deleted them, their files are never in the table, and no task reads their records again. "
+    "Without a coordinator nothing comes into the table: a warning, because it starts within seconds of its task.",
+    fix="stop the connector, wait until `<group>` has no members, and start it again: PUT "
+    "/connectors/<connector>/stop, then PUT /connectors/<connector>/resume. If a member stays, restart its worker",
+    source="Iceberg: CommitterImpl.hasLeaderPartition, Coordinator.commitConsumerOffsets; apache/iceberg#17551, #16016",
+)
+ICEBERG_DELETED: Final = FindingKind(
+    id="EOS174",
+    name="iceberg-control-deleted",
+    title="control topic of an Iceberg sink that loses events before they are read",
+    severity=Severity.ERROR,
+    cause="Tasks announce written files in the control topic, and commit the offsets of their records with it. If "
+    "retention or compaction deletes an event before the coordinator reads it, the files are never in the table, and "
+    "no task reads these records again. A stopped sink leaves a few events of its last commit unread, so for it the "
+    "rule warns.",
+    fix="keep the events for longer than the sink may be stopped: `kafka-configs.sh --bootstrap-server <broker> "
+    "--alter --entity-type topics --entity-name <topic> --add-config "
+    "cleanup.policy=delete,retention.ms=-1,retention.bytes=-1`. Where events were deleted, compare the table with "
+    "the topics of the sink",
+    source="Iceberg: Channel.send, Coordinator.commitToTable; apache/iceberg#17551",
+)
+ICEBERG_LATEST: Final = FindingKind(
+    id="EOS175",
+    name="iceberg-begins-at-latest",
+    title="Iceberg sink whose coordinator begins at the end of the control topic",
+    severity=Severity.WARNING,
+    cause="The coordinator's group has no offset of this partition of the control topic, or one that is not there any "
+    "more. And iceberg.kafka.auto.offset.reset is latest (Iceberg's default). A coordinator that starts passes over "
+    "all events in the partition. Their files are never in the table, and no task reads their records again. "
+    "So it is until the first commit of a new sink, after offsets.retention.minutes without a "
+    "coordinator, and after events were deleted.",
+    fix="set iceberg.kafka.auto.offset.reset=earliest: PUT /connectors/<connector>/config. Then tasks read the control "
+    "topic from its beginning at each start, too, and write some smaller files. Files that the table has are not "
+    "added again while it has the snapshots of this sink",
+    source="Iceberg: KafkaClientFactory.createConsumer, Coordinator.lastCommittedOffsetsForTable; apache/iceberg#18006",
+)
 
 
 # Findings about the progress of tasks: what is RUNNING and commits nothing.

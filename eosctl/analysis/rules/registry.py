@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from eosctl.analysis.catalogue.index import kinds_called
-from eosctl.analysis.rules import acls, brokers, connectors, settings, topics, transactions, workers
+from eosctl.analysis.rules import acls, brokers, connectors, iceberg, settings, topics, transactions, workers
 from eosctl.errors import Undecodable
 from eosctl.model.evidence import Evidence
 from eosctl.model.report import Explanation, Finding, FindingKind, Severity
@@ -35,6 +35,7 @@ _BY_THEME: Final = (
         workers.PLUGIN_RULES,
         connectors.PROGRESS_RULES,
         connectors.LOSS_RULES,
+        iceberg.RULES,
         topics.HISTORY_RULES,
         brokers.TRANSACTION_LOG_RULES,
         topics.MIRROR_RULES,

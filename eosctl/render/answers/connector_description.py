@@ -17,6 +17,7 @@ from eosctl.model.connector_description import (
     ListedConnectors,
 )
 from eosctl.model.connectors import ConnectorType, TargetState
+from eosctl.model.evidence import IcebergState
 from eosctl.model.report import SEVERITIES, Severity
 from eosctl.model.skipped import Skipped
 from eosctl.model.text import pluralize
@@ -134,12 +135,25 @@ class ConnectorAclsRow(Struct, frozen=True):
     words: Annotated[str | Skipped, col("ACLs that are needed now and missing", "ACLS")]
 
 
+class ControlGroupRow(Struct, frozen=True):
+    """The second group of an Iceberg sink: its coordinator is the one member, and reads the control topic in it.
+
+    lag counts offsets, markers among them, up to the last stable offsets.
+    """
+
+    group_id: str
+    control_topic: str
+    coordinators: int | Skipped
+    lag: int | Skipped
+    words: Annotated[str, col("the second group of an Iceberg sink, in which its coordinator reads", "CONTROL")]
+
+
 class ConnectorRow(Struct, frozen=True):
     """One connector; state is the worst of its own and its tasks', null if the workers do not know it.
 
     state_written is null if workers report state and tasks. Otherwise no worker answered: state and tasks come from the
     status topic, and state_written is the time of its newest record of them. output_topics are the partitions that a
-    source writes to, or that a sink's group reads.
+    source writes to, or that a sink's group reads. control_group is null unless it is an Iceberg sink.
     """
 
     name: str
@@ -159,6 +173,7 @@ class ConnectorRow(Struct, frozen=True):
     last_commit: LastCommitRow | Skipped | None
     output_topics: list[StabilityRow] | Skipped
     output_words: Annotated[str | Skipped, col("the topics that it writes to, or that a sink's group reads", "TOPICS")]
+    control_group: ControlGroupRow | None
     acls: ConnectorAclsRow
     findings: list[FindingRow]
     next: list[NextStepRow]
@@ -218,6 +233,7 @@ FACTS = Fields(
     at="connector",
 )
 SINK_FACTS = Fields(columns(ConnectorRow, "type connector_class worker output_words acls.words"), at="connector")
+CONTROL = Fields(columns(ConnectorRow, "control_group.words"), at="connector")
 IDS = Table(
     "connector.transactional_ids",
     columns(ConnectorIdRow, "transactional_id state producer_id producer_epoch open_s quiet_s"),
@@ -279,6 +295,8 @@ def _blocks(described: DescribedConnector, row: ConnectorRow) -> Iterator[Table 
     if isinstance(row.tasks, list) and row.tasks:
         yield TASKS
     yield SINK_FACTS if is_sink else FACTS
+    if row.control_group is not None:
+        yield CONTROL
     if isinstance(row.transactional_ids, list) and row.transactional_ids:
         yield IDS
     if isinstance(row.offsets, list):
@@ -325,6 +343,7 @@ def _connector(described: DescribedConnector) -> ConnectorRow:
         if isinstance(outputs, Skipped)
         else sorted((stability_row(each, outputs) for each in outputs.partitions), key=lambda row: -row.held_back),
         output_words=_output_words(described),
+        control_group=None if described.iceberg is None else _control_group(described.iceberg),
         acls=_acls(described),
         findings=findings_of(described)["findings"],
         next=[row_of(NextStepRow, each) for each in described.steps],
@@ -392,6 +411,27 @@ def _output_words(described: DescribedConnector) -> str | Skipped:
         return f"group {outputs.group.group_id} reads {named or 'nothing yet'}{more}: lag {lag:,}"
     state = f"{pluralize(len(held), 'partition is', 'partitions are')} held back" if held else "nothing is held back"
     return f"{named}{more}: {state} (last stable offset)"
+
+
+def _control_group(state: IcebergState) -> ControlGroupRow:
+    group, topic, count, lag = state.sink.coordinator_group, state.sink.control_topic, state.coordinators, _lag(state)
+    who = f"coordinators unknown: {count.reason}" if isinstance(count, Skipped) else pluralize(count, "coordinator")
+    behind = f"lag unknown: {lag.reason}" if isinstance(lag, Skipped) else f"lag {lag:,}"
+    words = f"group {group} reads {topic}: {behind}; {who}"
+    return ControlGroupRow(group_id=group, control_topic=topic, coordinators=count, lag=lag, words=words)
+
+
+def _lag(state: IcebergState) -> int | Skipped:
+    """Where the group has no offset it has read nothing that is there."""
+    if isinstance(state.committed, Skipped):
+        return state.committed
+    if isinstance(state.offsets, Skipped):
+        return state.offsets
+    known = {place: each for place, each in state.offsets.items() if not isinstance(each, Skipped)}
+    if unread := next((each for each in state.offsets.values() if isinstance(each, Skipped)), None):
+        return unread
+    at = state.committed
+    return sum(max(0, each.last_stable_offset - at.get(place, each.log_start_offset)) for place, each in known.items())
 
 
 def _acls(described: DescribedConnector) -> ConnectorAclsRow:

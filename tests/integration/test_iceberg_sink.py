@@ -1,0 +1,178 @@
+"""Iceberg's real sink: its two groups, its IDs, its ACLs, and what `doctor` says of its coordinator."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka.admin import AdminClient
+
+from eosctl.model.acl_plan import PlannedBinding
+from eosctl.model.acls import Operation
+from eosctl.model.client_roles import ClientRole, ConnectorConfig
+from eosctl.model.offsets import SourceSupport
+from tests.commands.conftest import Eosctl
+from tests.conftest import FreshName
+from tests.faulty_sandbox import Sandbox
+from tests.integration.acl_broker import AclBroker
+from tests.integration.acl_site import PATIENT_S, USERS, Site
+from tests.integration.connect import Worker
+from tests.integration.doctoring import Doctor, arguments
+from tests.integration.iceberg import plugin, produce, records, settings
+from tests.integration.producers import create_topic
+from tests.kafka_versions import spec_of
+from tests.shared_sandboxes import SharedSandboxes
+from tests.waiting import eventually
+
+pytestmark = [pytest.mark.kafka, pytest.mark.variation, pytest.mark.timeout(1200)]
+PATIENCE_S = 300
+Asked = Callable[..., dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def sandbox(shared_sandboxes: SharedSandboxes, kafka_version: str) -> Sandbox:
+    return shared_sandboxes.of(spec_of(kafka_version, workers=1, deadline_s=240, plugins=(plugin(),)))
+
+
+@pytest.fixture
+def worker(sandbox: Sandbox) -> Iterator[Worker]:
+    found = Worker(sandbox)
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def asked(sandbox: Sandbox, eosctl: Eosctl) -> Asked:
+    def ask(*command: str) -> dict[str, Any]:
+        ran = eosctl(*command, "-b", sandbox.bootstrap_servers, "--connect-url", sandbox.connect_url(1), "-o", "json")
+        assert ran.exit_code in {0, 1, 3}, ran.stderr
+        return dict(json.loads(ran.stdout)["data"])
+
+    return ask
+
+
+def in_the_table(warehouse: Path, name: str, count: int) -> None:
+    eventually(lambda: records(warehouse, name) == count, f"{count} records in the table", deadline_s=PATIENCE_S)
+
+
+@pytest.mark.proves("EOS173")
+@pytest.mark.proves("EOS174")
+@pytest.mark.proves("EOS175")
+def test_a_sink_that_runs_is_stopped_loses_events_and_is_told_where_to_begin(
+    sandbox: Sandbox, worker: Worker, asked: Asked, eosctl: Eosctl, fresh_name: FreshName, tmp_path: Path
+) -> None:
+    servers, name, topic = sandbox.bootstrap_servers, fresh_name("ice"), fresh_name("orders")
+    control, group = f"{name}-control", f"connect-{name}"
+    create_topic(servers, topic, 2)
+    create_topic(servers, control)
+    doctor = Doctor(eosctl, tuple(arguments(sandbox)))
+    config = settings(name, topic, tmp_path)
+    produce(sandbox, topic, 20)
+    worker.ask("PUT", f"/connectors/{name}/config", config)
+    in_the_table(tmp_path, name, 20)
+    committed = lambda: doctor.rules() & {"EOS173", "EOS174", "EOS175"}  # noqa: E731
+    eventually(lambda: not committed(), "an offset of the coordinator", deadline_s=PATIENCE_S)
+
+    shown = asked("connector", "show", name)["connector"]
+    assert (shown["control_group"]["group_id"], shown["control_group"]["coordinators"]) == (f"{group}-coord", 1)
+    assert shown["output_words"] == f"group {group} reads {topic} (2 partitions): lag 0"
+    owners = {row["transactional_id"]: row["owner"] for row in asked("transactions", "list")["transactions"]}
+    own = {each: owner for each, owner in owners.items() if owner.endswith(f" of connector {name}")}
+    assert {each.partition("-txn-")[0] for each in own} == {"worker", "coordinator"}
+
+    second = Consumer({"bootstrap.servers": servers, "group.id": f"{group}-coord", "log_level": 0})
+    second.subscribe([control])
+    eventually(lambda: second.poll(1) is not None or "EOS173" in doctor.rules(), deadline_s=PATIENCE_S)
+    found = doctor.sees(("EOS173", name), deadline_s=PATIENCE_S)
+    assert found["EOS173", name]["evidence"]["coordinators"] == 2
+    second.close()
+    eventually(lambda: "EOS173" not in doctor.rules(), "one coordinator", deadline_s=PATIENCE_S)
+
+    if sandbox.spec.kafka_version >= "3.6":
+        worker.stop(name)
+    produce(sandbox, topic, 7)
+    lag = asked("transactions", "lso", "--group", group)["partitions"]
+    assert sum(row["lag_records"]["readable"] for row in lag) == 7
+    history = asked("transactions", "history", "--prefix", "worker-txn-")["epochs"]
+    assert sum(row["committed"] for row in history if row["transactional_id"] in own) > 0
+    assert asked("transactions", "leftovers", "--prefix", "worker-txn-")["leftovers"] == []
+
+    admin = AdminClient({"bootstrap.servers": servers})
+    end = second_end(servers, control)
+    admin.delete_records([TopicPartition(control, 0, end - 1)])[TopicPartition(control, 0)].result()
+    found = doctor.sees(("EOS174", name), ("EOS175", name), deadline_s=PATIENCE_S)
+    assert found["EOS174", name]["severity"] == "warning", "no coordinator is at work"
+    assert found["EOS175", name]["evidence"]["committed"] < end - 1
+    worker.ask("PUT", f"/connectors/{name}/config", {**config, "iceberg.kafka.auto.offset.reset": "earliest"})
+    eventually(lambda: "EOS175" not in doctor.rules(), "the setting", deadline_s=PATIENCE_S)
+    worker.ask("PUT", f"/connectors/{name}/resume")
+    in_the_table(tmp_path, name, 27)
+    eventually(lambda: not committed(), "an offset of the coordinator", deadline_s=PATIENCE_S)
+    worker.ask("DELETE", f"/connectors/{name}")
+
+
+def second_end(servers: str, topic: str) -> int:
+    reader = Consumer({"bootstrap.servers": servers, "group.id": topic, "log_level": 0})
+    end: int = reader.get_watermark_offsets(TopicPartition(topic, 0), 30)[1]
+    reader.close()
+    return end
+
+
+def of_the_sink(found: tuple[PlannedBinding, ...], name: str) -> list[PlannedBinding]:
+    """The required bindings that only the clients need which the sink makes itself."""
+    roles = {ClientRole.ICEBERG}
+    return [
+        each
+        for each in found
+        if not each.is_optional and {reason.role for reason in each.reasons if reason.connector == name} == roles
+    ]
+
+
+def test_a_sink_commits_with_exactly_the_planned_acls_and_not_without_one(
+    shared_sandboxes: SharedSandboxes, kafka_version: str, fresh_name: FreshName, tmp_path: Path
+) -> None:
+    """All sinks run at once in one worker: the whole one, and one for each binding, which lacks it."""
+    sandbox = shared_sandboxes.of(spec_of(kafka_version, users=USERS, deadline_s=240, plugins=(plugin(),)))
+    with AclBroker(sandbox) as acls:
+        site = Site(sandbox, acls, fresh_name("iceacl"), SourceSupport.ENABLED, tmp_path, patience_s=PATIENT_S * 5)
+
+        def sink(name: str) -> ConnectorConfig:
+            names = {
+                "iceberg.coordinator.transactional.prefix": f"{name}-",
+                "iceberg.control.group-id-prefix": f"{name}-cg-",
+                "tasks.max": "1",
+            }
+            return site.connector(name, **{**settings(name, f"{name}-in", tmp_path), **names})
+
+        def planned(name: str) -> tuple[PlannedBinding, ...]:
+            known = {f"{name}-in": True, f"{name}-control": True}
+            return site.plan([sink(name)], known).bindings
+
+        whole = f"{site.name}-whole"
+        required = of_the_sink(planned(whole), whole)
+        assert [str(each.binding.operation) for each in required].count("Read") == 5
+        assert len(required) == 8
+        without = {f"{site.name}-without-{number}-x": number for number in range(len(required))}
+        granted = [each.binding for each in planned(whole)]
+        for name, number in without.items():
+            lacking = of_the_sink(planned(name), name)[number].binding
+            granted += [each.binding for each in planned(name) if each.binding != lacking]
+        site.allow(dict.fromkeys(granted))
+        for name in (whole, *without):
+            create_topic(sandbox.bootstrap_servers, f"{name}-in")
+            create_topic(sandbox.bootstrap_servers, f"{name}-control")
+            produce(sandbox, f"{name}-in", 3)
+        try:
+            site.start_worker()
+            for name in (*without, whole):
+                site.put("create", sink(name))
+            in_the_table(tmp_path, whole, 3)
+            produce(sandbox, f"{whole}-in", 4)
+            in_the_table(tmp_path, whole, 7)
+        finally:
+            site.stop_worker()
+    committed = {str(required[number].binding) for name, number in without.items() if records(tmp_path, name)}
+    assert committed == set(), "these are not needed"
+    assert Operation.CREATE not in {each.binding.operation for each in required}
