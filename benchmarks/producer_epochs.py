@@ -75,6 +75,7 @@ def _commands(servers: str) -> dict[str, Command]:
         "history of a prefix of 1,000 IDs": Command([*history, "--prefix", "job-7-"]),
         "history of all IDs": Command([*history, "--prefix", ""]),
         "leftovers of all IDs": Command([eosctl, "transactions", "leftovers", "-b", servers, *output, "--prefix", ""]),
+        "churn of all IDs": Command([eosctl, "transactions", "churn", "-b", servers, *output], exit_code=1),
         "confluent-kafka": Command([sys.executable, "-m", "benchmarks.producer_epochs", "--contender", "-b", servers]),
     }
 
