@@ -4,8 +4,10 @@ A range's rows lie in one file, bucket after bucket; the driver keeps only the b
 in this process: starting others takes longer.
 """
 
+import ctypes
 import multiprocessing
 import os
+import signal
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
@@ -23,6 +25,7 @@ from eosctl.sources.audit_log import OpenSource
 
 SMALL: Final = 200_000
 """Offsets up to which one process is faster than several."""
+PR_SET_PDEATHSIG: Final = 1
 
 
 class _Place(NamedTuple):
@@ -154,7 +157,16 @@ def worker_processes(processes: int) -> ProcessPoolExecutor:
     """Forks of this process, which have its modules, where it has no other thread: a fork would have the locks that
     such a thread holds. Otherwise each process imports all of them again, which takes a second."""
     alone = sys.platform == "linux" and len(list(Path("/proc/self/task").iterdir())) == 1
-    return ProcessPoolExecutor(processes, mp_context=multiprocessing.get_context("fork" if alone else "spawn"))
+    context = multiprocessing.get_context("fork" if alone else "spawn")
+    return ProcessPoolExecutor(processes, mp_context=context, initializer=_end_with, initargs=(os.getpid(),))
+
+
+def _end_with(parent: int) -> None:
+    """Lets the kernel end this process when its parent is killed: it would wait for work for ever."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:
+            os._exit(1)
 
 
 class LocalRows:
