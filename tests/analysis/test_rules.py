@@ -137,7 +137,7 @@ CONDITIONS = [
      f"signs with HmacSHA512, which inter.worker.verification.algorithms of {A}, {B}"),
     ("EOS028", but(preflight={"x": Preflight({A: (), B: (NOT_SUPPORTED,)})}), "x", f"{A} accepts it, {B} would refuse"),
     ("EOS045", but(transaction_log=transaction_log(partitions=60)), "__transaction_state", "has 60 partitions"),
-    ("EOS055", but(inspection=inspection(**OWN), topics={"own": None}), "x", "no topic own"),
+    ("EOS055", but(inspection=inspection(**OWN), topics={"own": None}), "x", "topic own does not exist"),
     ("EOS046", but(finalized_features={"metadata.version": 25}), "brokers", "is finalized at 0"),
     ("EOS109", but(inspection=inspection(**{"transaction.boundary": "connector"})), "x", "after 60000 ms"),
     ("EOS118", but(**OTHERS), "b-c", "a-b-c-0 is also the ID of task 0 of connector c in Connect cluster a-b"),

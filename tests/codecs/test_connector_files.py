@@ -458,7 +458,7 @@ kind: KafkaConnect
 metadata: {name: c}
 spec: {bootstrapServers: "a:9092"}
 """
-USERS = """\
+THREE_USERS = """\
 apiVersion: kafka.strimzi.io/v1
 kind: KafkaUser
 metadata: {name: one, namespace: ns}
@@ -483,5 +483,5 @@ def test_connectors_beside_a_connect_cluster_are_those_with_its_label():
 
 
 def test_only_a_user_with_a_certificate_has_a_subject():
-    resources = [*decode_resources(USERS, "f.yaml"), *decode_resources(TWO, "f.yaml")]
+    resources = [*decode_resources(THREE_USERS, "f.yaml"), *decode_resources(TWO, "f.yaml")]
     assert certificate_subjects(resources) == {"${strimzisecrets:ns/one:user.crt}": "CN=one"}

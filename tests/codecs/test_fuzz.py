@@ -34,12 +34,14 @@ from eosctl.codecs.connector_files import (
 )
 from eosctl.codecs.evidence_file import decode_evidence, encode_evidence
 from eosctl.codecs.groups import (
+    decode_assigned_partitions,
     decode_checkpoint,
     decode_committed_offset,
     decode_group_generation,
     decode_leader_url,
     decode_member_url,
     decode_offset_commit_key,
+    decode_streams_process,
     decode_tasks,
 )
 from eosctl.codecs.json_text import read_json, read_text
@@ -245,6 +247,9 @@ CODECS: dict[str, tuple[Callable[[bytes], Any], Sequence[bytes]]] = {
         struct.pack(">hh7sih10sh1sqi", 3, 7, b"connect", 5, 10, b"compatible", 1, b"l", 1, 0)]),
     "tasks of a member": (halves(decode_tasks), [
         struct.pack(">hh10sqi", 1, 10, b"http://a:1", 5, len(ASSIGNED)) + ASSIGNED + b"|" + ASSIGNED]),
+    "subscription of a Streams thread": (decode_streams_process, [
+        struct.pack(">hih6siiiqq", 1, 1, 6, b"orders", 28, 11, 11, 7, 9)]),
+    "assigned partitions": (decode_assigned_partitions, [struct.pack(">hih6siii", 0, 1, 6, b"orders", 2, 1, 4)]),
     "committed offset": (decode_committed_offset, [struct.pack(">hqi", 1, 7, 0)]),
     "checkpoint": (halves(decode_checkpoint), [
         struct.pack(">h1sh1si", 1, b"g", 1, b"t", 0) + b"|" + struct.pack(">hqq", 0, 5, 5)]),

@@ -471,7 +471,7 @@ def test_what_is_listed_and_whose_end_the_log_does_not_have_is_an_objection_by_i
     unlogged = ended(TransactionState.COMPLETE_COMMIT, HELD, 0)
     planned = leftovers([replace(unlogged, logged=None)])
     assert planned.warnings == ()
-    assert "what became of its last one is not known" in planned.objections[0]
+    assert "the end of its last one is unknown" in planned.objections[0]
 
 
 def test_an_id_of_the_rest_that_another_producer_took_is_said_to_have_changed_and_nothing_else():
