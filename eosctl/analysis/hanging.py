@@ -17,27 +17,33 @@ clock differs from the cluster's, a transaction that looks young may be old. Of 
 4 is undecided; one that is in progress is so at any age. TransactionsCommand leaves them out.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Final
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from eosctl.analysis.tracing import CLOCKS_MS
 from eosctl.model.connectors import OFFSETS_TOPIC, ConnectorState
 from eosctl.model.groups import ListedGroup
 from eosctl.model.hanging import (
     Advice,
+    Decision,
     GroupLag,
     HeldBack,
     OpenTransaction,
     PartitionStability,
     PendingCommit,
+    Place,
     Verdict,
     WaitingGroup,
 )
 from eosctl.model.names import TopicPartition
 from eosctl.model.skipped import Skipped
-from eosctl.model.times import ClusterClock
+from eosctl.model.times import ClusterClock, rfc3339
 from eosctl.model.topics import PartitionOffsets, RecordCounts, RecordTally
+from eosctl.model.transaction_log import LogRecord, NewerLogRecord, TransactionLogRecord, TransactionLogValue
 from eosctl.model.transactions import ActiveProducer, TransactionState
 
 TIMEOUT_SCAN_MS: Final = 10_000
@@ -104,6 +110,26 @@ def advise(transaction: OpenTransaction, as_of: int) -> Advice:
     return Advice.WAIT if in_time and transaction.reason is None else Advice.FENCE
 
 
+def decided(verdicts: Iterable[Verdict], decisions: Mapping[Place, Decision | Skipped | None]) -> tuple[Verdict, ...]:
+    """The verdicts with the decisions about those that hang, and the advice that follows from them.
+
+    Decided commit: an abort would lose its records here, whatever its producer does now. Unknown: no marker is right,
+    and fencing comes later, because its producer may be at work. Only a coordinator that writes markers is waited for.
+    """
+    return tuple(
+        _with_decision(each, decisions.get(each.transaction.place)) if each.hangs else each for each in verdicts
+    )
+
+
+def _with_decision(verdict: Verdict, decision: Decision | Skipped | None) -> Verdict:
+    advice = verdict.advice
+    if isinstance(decision, Decision) and decision.committed:
+        advice = Advice.COMMIT
+    elif isinstance(decision, Skipped) and advice is not Advice.WAIT:
+        advice = Advice.UNKNOWN
+    return replace(verdict, advice=advice, decision=decision)
+
+
 def still_open(verdicts: Sequence[Verdict], producers: Iterable[ActiveProducer]) -> tuple[Verdict, ...]:
     """The verdicts whose transactions are still open when the partition leaders are asked again."""
     open_now = {
@@ -112,6 +138,170 @@ def still_open(verdicts: Sequence[Verdict], producers: Iterable[ActiveProducer])
         if each.transaction_start_offset is not None
     }
     return tuple(each for each in verdicts if not each.hangs or each.transaction.place in open_now)
+
+
+# What the coordinator decided about a transaction that hangs.
+#
+# Brokers from 4.3.0 on complete a transaction without the marker of a partition that has no leader. Its records are
+# committed elsewhere then, and an abort here loses them. The transaction log has the decision:
+#
+# 1. PrepareCommit or PrepareAbort of the producer ID has all partitions of the transaction. A Complete* state has none,
+#    and compaction may leave only that.
+# 2. transaction.version 2: each transaction has its own epoch, and the decision has the next one (KIP-890).
+# 3. Up to 1 the decision has the epoch of the transaction, an abort by the coordinator the next one. Transactions of
+#    one epoch are told apart by time: the first batch is not before the start (the producer stamps it before its
+#    coordinator starts the transaction) and the last one not after the decision. Producers set these times, and
+#    connectors by the timestamps of their records. So only a first batch clearly after the decision rules it out.
+# 4. Without a matching decision none was made, if the log reaches back to the transaction. Compaction removes the
+#    oldest records of an ID first, so every record after the first remaining one is there.
+# 5. Without the log the coordinator's answer shows the last transaction of the ID only. It rules a commit out where
+#    the producer had no transaction since it was initialized, or where the next epoch aborted (rule 2).
+# 6. A producer ID that neither a coordinator nor the log has was never in a transaction, or its ID is forgotten.
+
+
+OWN_EPOCH: Final = 2
+"""The transaction.version from which on each transaction has its own epoch."""
+ENDED: Final = {
+    TransactionState.PREPARE_COMMIT: True,
+    TransactionState.COMPLETE_COMMIT: True,
+    TransactionState.PREPARE_ABORT: False,
+    TransactionState.COMPLETE_ABORT: False,
+}
+PAST_LAST_EPOCH: Final = 32_767
+"""The epoch of the last decision under a producer ID; its completion has the next producer ID and epoch 0."""
+NOT_LOGGED: Final = "the transaction log no longer reaches back to it (compaction)"
+
+
+class _Ended(NamedTuple):
+    """A transaction in the log that was decided. partitions None: only its completion is left."""
+
+    transactional_id: str
+    epoch: int
+    own_epoch: bool
+    start_ms: int
+    decided_ms: int
+    committed: bool
+    partitions: frozenset[TopicPartition] | None
+
+
+@dataclass(slots=True)
+class _LoggedProducer:
+    """The first remaining record of the ID that held a producer ID, and the decisions under it."""
+
+    first: TransactionLogRecord
+    ended: list[_Ended] = field(default_factory=list)
+
+
+class LoggedDecisions:
+    """The decisions about these producer IDs, folded from records of the transaction log in the order of offsets."""
+
+    def __init__(self, records: Iterable[LogRecord], producer_ids: Collection[int]) -> None:
+        self._producers: dict[int, _LoggedProducer] = {}
+        self._newer: set[str | None] = set()
+        first: dict[str, TransactionLogRecord] = {}
+        for record in records:
+            if isinstance(record, NewerLogRecord):
+                self._newer.add(record.transactional_id)
+            elif record.value is not None:
+                begun = first.setdefault(record.transactional_id, record)
+                for producer_id in {record.value.producer.producer_id, record.value.previous_producer_id}:
+                    if producer_id in producer_ids:
+                        one = self._producers.setdefault(producer_id, _LoggedProducer(begun))
+                        _add(one.ended, producer_id, record.transactional_id, record.value)
+
+    def about(self, transaction: OpenTransaction, first_ms: int | None) -> Decision | Skipped | None:
+        """By rules 1 to 4 and 6; first_ms is the timestamp of its first batch (None: not known)."""
+        if self._newer & {None, transaction.transactional_id}:
+            return Skipped("a newer Kafka wrote records of the transaction log")
+        logged = self._producers.get(transaction.producer.producer_id)
+        if logged is None:
+            return None if transaction.description is None else Skipped(NOT_LOGGED)
+        matches = [
+            (each, is_it) for each in logged.ended if (is_it := _is_it(each, transaction, first_ms)) is not False
+        ]
+        sure = [each for each, is_it in matches if is_it]
+        outcomes = {each.committed for each, _ in matches}
+        if len(outcomes) > 1:
+            return Skipped(
+                "a commit and an abort of its producer are in the transaction log, and either may be its end"
+            )
+        if sure:
+            return Decision(sure[-1].transactional_id, sure[-1].committed, sure[-1].decided_ms)
+        if outcomes == {True}:
+            at = rfc3339(matches[-1][0].decided_ms)
+            return Skipped(f"{matches[-1][0].transactional_id} committed a transaction at {at}, which may be this one")
+        return None if _reaches(logged.first, transaction, first_ms) else Skipped(NOT_LOGGED)
+
+
+def _add(ended: list[_Ended], producer_id: int, name: str, value: TransactionLogValue) -> None:
+    committed = ENDED.get(value.state)
+    if committed is None:
+        return
+    held, prepared = value.producer, value.state in {TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT}
+    rolled_over = held.producer_id != producer_id
+    if (rolled_over and (prepared or held.producer_epoch)) or (not prepared and ended):
+        return  # of a later transaction, or the completion of the last one
+    one = _Ended(
+        name,
+        PAST_LAST_EPOCH if rolled_over else held.producer_epoch,
+        value.client_transaction_version >= OWN_EPOCH,
+        value.start_ms,
+        value.last_update_ms,
+        committed,
+        frozenset(value.partitions or ()) if prepared else None,
+    )
+    ended.append(one)
+
+
+def _is_it(ended: _Ended, transaction: OpenTransaction, first_ms: int | None) -> bool | None:
+    """True if the decision is about the transaction, None if it may be."""
+    if ended.partitions is not None and transaction.topic_partition not in ended.partitions:
+        return False
+    raised = ended.epoch - transaction.producer.producer_epoch
+    if ended.own_epoch:
+        return False if raised != 1 else True if ended.partitions is not None or not ended.committed else None
+    if raised not in ({0} if ended.committed else {0, 1}):
+        return False
+    last = transaction.active.last_timestamp
+    first = last if first_ms is None else first_ms
+    if first is None or last is None:
+        return None
+    if first > ended.decided_ms + CLOCKS_MS:
+        return False
+    within = ended.start_ms - CLOCKS_MS <= first and last <= ended.decided_ms
+    return True if within and ended.partitions is not None else None
+
+
+def _reaches(first: TransactionLogRecord, transaction: OpenTransaction, first_ms: int | None) -> bool:
+    """Whether the log has every decision about the ID since the transaction began."""
+    value = first.value
+    assert value is not None
+    held, producer = value.producer, transaction.producer
+    if held.producer_id != producer.producer_id:
+        return value.previous_producer_id != producer.producer_id
+    if held.producer_epoch < producer.producer_epoch:
+        return True
+    if held.producer_epoch > producer.producer_epoch:
+        return False
+    if value.state is TransactionState.EMPTY or value.client_transaction_version >= OWN_EPOCH:
+        return True
+    begun = transaction.active.last_timestamp if first_ms is None else first_ms
+    return begun is not None and first.timestamp + CLOCKS_MS < begun
+
+
+def by_coordinator(transaction: OpenTransaction, unread: str) -> Skipped | None:
+    """By rule 5: Skipped if it may be committed, with the reason why the log was not read; otherwise None."""
+    described, producer = transaction.description, transaction.producer
+    if described is None or described.producer.producer_id != producer.producer_id:
+        return None
+    raised = described.producer.producer_epoch - producer.producer_epoch
+    aborted = described.state in {TransactionState.PREPARE_ABORT, TransactionState.COMPLETE_ABORT}
+    if raised < 0 or (raised == 0 and described.state is TransactionState.EMPTY) or (raised == 1 and aborted):
+        return None
+    return Skipped(
+        f"{described.transactional_id} is {described.state.value} as {described.producer}, so this one may be "
+        f"committed; the transaction log shows it, and was not read: {unread}"
+    )
 
 
 # The transaction that holds a last stable offset back: the open one that begins first (KIP-98).

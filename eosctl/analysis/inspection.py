@@ -394,8 +394,8 @@ def open_transaction(
             f"and end it with `eosctl fence --transactional-id {leader}`. Then change a config, so that the leader "
             "initializes its ID again, and repeat the request if it answers 500. Do not use "
             "`restart?includeTasks=true`: after it the leader refuses every change until it is restarted. If the "
-            f"coordinator does not know the transaction, use `eosctl transactions abort --topic {topic} --partition "
-            "0`"
+            f"coordinator does not know the transaction, `eosctl transactions hanging --topic {topic}` shows how to "
+            "end it"
         ),
     )
     return [finding]

@@ -1,5 +1,6 @@
 """Hanging transactions (KIP-664): open in a partition although no coordinator will ever end them there."""
 
+import shlex
 from collections.abc import Collection, Iterable, Mapping
 from enum import StrEnum
 from typing import Final
@@ -70,14 +71,18 @@ class HangingReason(StrEnum):
 
 
 class Advice(StrEnum):
-    """The remedy for an open transaction: fence its transactional ID, wait for its coordinator, abort it, or have its
-    application complete it (KIP-939).
+    """The remedy for an open transaction: fence its transactional ID, wait for its coordinator, abort it, have its
+    application complete it (KIP-939), or write the commit marker that its coordinator decided on.
+
+    Unknown: it may be committed elsewhere, so neither an abort nor a commit is right before that is known.
     """
 
     FENCE = "fence"
     COMPLETE = "complete"
     WAIT = "wait"
     ABORT = "abort"
+    COMMIT = "commit"
+    UNKNOWN = "unknown"
 
 
 class OpenTransaction(Struct, frozen=True):
@@ -118,6 +123,16 @@ class OpenTransaction(Struct, frozen=True):
         return None if described.start_ms is None else described.start_ms + described.timeout_ms
 
     @property
+    def decided_by(self) -> str:
+        """What to do where it is not known whether its coordinator decided to commit it."""
+        name = "" if self.transactional_id is None else f" {shlex.quote(self.transactional_id)}"
+        return (
+            f"grant Read on __transaction_state if it is missing; `eosctl transactions log{name} --history` shows what "
+            "is left of the decisions. If no broker was 4.3.0 or later since it began, no marker was forgotten: abort "
+            "it with --force. Otherwise abort it only if its application produces the records again"
+        )
+
+    @property
     def reason(self) -> HangingReason | None:
         """Why it hangs, by rules 2 to 5 of eosctl.analysis.hanging; None if it is in progress."""
         if self.transactional_id is None:
@@ -127,12 +142,33 @@ class OpenTransaction(Struct, frozen=True):
         return None if self.topic_partition in self.description.partitions else HangingReason.NOT_LISTED
 
 
+class Decision(Struct, frozen=True):
+    """What the coordinator decided about a transaction, and when (ms since the epoch): it is in the transaction log."""
+
+    transactional_id: str
+    committed: bool
+    decided_ms: int
+
+    def finished_by(self, transaction: OpenTransaction) -> str:
+        """The command that writes the marker of a commit in the partitions that lack it."""
+        held = transaction.producer
+        return (
+            f"write the commit marker: eosctl transactions commit {shlex.quote(self.transactional_id)} "
+            f"--producer-id {held.producer_id} --producer-epoch {held.producer_epoch}"
+        )
+
+
 class Verdict(Struct, frozen=True):
-    """An open transaction that is older than the longest transaction timeout. reason None: it does not hang."""
+    """An open transaction that is older than the longest transaction timeout. reason None: it does not hang.
+
+    decision is about a hanging one: None if its coordinator decided on nothing with this partition, Skipped if it may
+    have decided to commit.
+    """
 
     transaction: OpenTransaction
     reason: HangingReason | None
     advice: Advice
+    decision: Decision | Skipped | None = None
 
     @property
     def hangs(self) -> bool:
@@ -140,10 +176,14 @@ class Verdict(Struct, frozen=True):
 
 
 class UnknownAge(Struct, frozen=True):
-    """An open transaction that no coordinator will end, and the reason why it is not known how old it is."""
+    """An open transaction that no coordinator will end, and the reason why it is not known how old it is.
+
+    decision is as in Verdict.
+    """
 
     transaction: OpenTransaction
     reason: str
+    decision: Decision | Skipped | None = None
 
 
 class WaitingGroup(Struct, frozen=True):

@@ -9,7 +9,10 @@ from msgspec.structs import replace
 from eosctl.analysis.hanging import (
     ALL_AGES,
     ConnectTopics,
+    LoggedDecisions,
     behind,
+    by_coordinator,
+    decided,
     find_candidates,
     find_young,
     group_lags,
@@ -25,6 +28,7 @@ from eosctl.analysis.transactions import owners_of
 from eosctl.errors import Unreachable, UsageError
 from eosctl.model.groups import CONSUMER_OFFSETS, ListedGroup
 from eosctl.model.hanging import (
+    Decision,
     GroupLag,
     GroupReading,
     HangingTransactions,
@@ -155,14 +159,51 @@ def search(reader: ClusterReader, leaders: Mapping[TopicPartition, int], max_tim
         again = reader.producers({each: leaders[each] for each in sorted(suspected)}, quiet=True)
         verdicts = still_open(verdicts, again.producers)
         unanswered |= set(again.unanswered)
+        hung = [each.transaction for each in verdicts if each.hangs]
+        verdicts = decided(verdicts, read_decisions(reader, hung, leaders))
     doubtful = tuple(
-        UnknownAge(each.transaction, reason)
+        UnknownAge(each.transaction, reason, each.decision)
         for each in verdicts
-        if each.hangs and (reason := reasons.get(each.transaction.active)) is not None
+        if each.hangs
+        and (reason := reasons.get(each.transaction.active)) is not None
+        and not isinstance(each.decision, Decision)
     )
-    dated = tuple(each for each in verdicts if reasons.get(each.transaction.active) is None)
+    dated = tuple(
+        each for each in verdicts if reasons.get(each.transaction.active) is None or isinstance(each.decision, Decision)
+    )
     not_old = tuple(each for each in young if each not in undated)
     return Searched(as_of, dated, joined, doubtful, clock, tuple(sorted(unanswered)), access, not_old)
+
+
+def read_decisions(
+    reader: ClusterReader, transactions: Collection[OpenTransaction], leaders: Mapping[TopicPartition, int]
+) -> dict[Place, Decision | Skipped | None]:
+    """What coordinators decided about these hanging transactions, from the transaction log.
+
+    The partitions of their IDs are read, and all where a producer ID has none. If the log cannot be read, the answers
+    of the coordinators show which ones may be committed.
+    """
+    if not transactions:
+        return {}
+    ids = {each.transactional_id for each in transactions}
+    producer_ids = {each.producer.producer_id for each in transactions}
+
+    def read() -> LoggedDecisions:
+        log = reader.transaction_log(() if None in ids else sorted(filter(None, ids)))
+        for reason in log.unread.values():
+            raise Unreachable(reason.reason)
+        return LoggedDecisions(log.records, producer_ids)
+
+    with reader.optional_reads():
+        logged = read_or_skip(read)
+        if isinstance(logged, Skipped):
+            return {each.place: by_coordinator(each, logged.reason) for each in transactions}
+        return {each.place: logged.about(each, _first_ms(reader, each, leaders)) for each in transactions}
+
+
+def _first_ms(reader: ClusterReader, transaction: OpenTransaction, leaders: Mapping[TopicPartition, int]) -> int | None:
+    place = transaction.topic_partition
+    return reader.first_timestamps({place: transaction.start_offset}, {place: leaders[place]}).get(place)
 
 
 def join_with_coordinators(reader: ClusterReader, candidates: Collection[ActiveProducer]) -> JoinedTransactions:

@@ -241,9 +241,8 @@ def _object_to_leaderless(steps: Sequence[FenceStep], leaderless: Collection[Top
             f"{pluralize(len(names), 'transactional ID')} ({first_few(names)}) with an open transaction on "
             f"partitions that have no leader: {first_few(list(map(str, partitions)))}. Kafka from 4.3.0 on ends "
             "such a transaction without their markers, and it hangs there. Up to 4.2 Kafka waits for the leaders",
-            "start the brokers that hold the partitions first. Or fence with --force, and when they are back end "
-            f"the hanging transaction: eosctl transactions abort --topic {partitions[0].topic} --partition "
-            f"{partitions[0].partition}",
+            "start the brokers that hold the partitions first. Or fence with --force, and when they are back "
+            f"end the hanging transaction as advised: eosctl transactions hanging --topic {partitions[0].topic}",
         )
     ]
 

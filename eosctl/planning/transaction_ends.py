@@ -18,11 +18,12 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from eosctl.model.hanging import Advice, OpenTransaction, Verdict
+from eosctl.model.hanging import Advice, Decision, OpenTransaction, Verdict
 from eosctl.model.names import ProducerIdAndEpoch, Side
 from eosctl.model.plan import AbortTransaction, CommitTransaction, FenceTransaction, Plan, PlannedStep
 from eosctl.model.planned import Planned
 from eosctl.model.preconditions import COMMITTED, ClusterIs, NoLiveOwner, OpenPart, TransactionHangs, why_moved
+from eosctl.model.skipped import Skipped
 from eosctl.model.text import first_few, pluralize
 from eosctl.model.times import rfc3339
 from eosctl.model.transaction_ends import AbortRequest, CommitFacts, CommitRequest
@@ -273,7 +274,9 @@ def _against_fencing(request: CommitRequest, facts: CommitFacts, described: Tran
 # 2. Only what hangs by KIP-664's rule is aborted, and only when it is older than the longest transaction timeout.
 # 3. Where the producer has another transaction in progress, or its coordinator is ending one, it may write to the
 #    partition again: that is refused. So is a transaction that does not hang, and one that is younger.
-# 4. With force 2 and 3 do not refuse. The marker passes the coordinator by: a client may commit all the same, and then
+# 4. What its coordinator decided to commit, or may have, is refused: an abort would hide records that are committed
+#    elsewhere, with their source offsets.
+# 5. With force 2 to 4 do not refuse. The marker passes the coordinator by: a client may commit all the same, and then
 #    a part of its transaction is committed and this part is lost.
 
 
@@ -298,7 +301,7 @@ def plan_abort(request: AbortRequest, verdicts: Sequence[Verdict], as_of: int, c
         return replace(planned, warnings=tuple(_danger(why) for why, _ in objections))
     if not objections:
         return planned
-    return replace(planned, objections=tuple(why for why, _ in objections), hint=_abort_hint(objections[0][1]))
+    return replace(planned, objections=tuple(why for why, _ in objections), hint=_remedy(objections[0][1]))
 
 
 def _is_named(request: AbortRequest, transaction: OpenTransaction) -> bool:
@@ -310,20 +313,49 @@ def _is_named(request: AbortRequest, transaction: OpenTransaction) -> bool:
 def _objection(request: AbortRequest, verdict: Verdict, as_of: int) -> str | None:
     transaction = verdict.transaction
     what = f"the transaction of producer {transaction.producer} from offset {transaction.start_offset}"
-    described, last = transaction.description, transaction.active.last_timestamp
+    described = transaction.description
     if not verdict.hangs and described is not None:
         return f"{what} does not hang: its coordinator has it as {described.state.value} under {_name(transaction)}"
+    if (hidden := _would_hide(verdict)) is not None:
+        return f"{what} in {transaction.topic_partition} {hidden}"
     if verdict.advice is not Advice.ABORT:
         return f"{what} hangs, but its producer has another transaction in progress as {_name(transaction)}"
-    if last is not None and last > as_of:
-        return f"{what} has a timestamp {(last - as_of) / 1000:.1f} s in the future, so its age is not known"
-    if last is not None and as_of - last <= request.max_timeout_ms:
-        return f"{what} is {max(0, as_of - last) / 60_000:.1f} min old, younger than transactions may become"
+    why = None if verdict.decision is not None else _too_young(request, transaction.active.last_timestamp, as_of)
+    return None if why is None else f"{what} {why}"
+
+
+def _would_hide(verdict: Verdict) -> str | None:
+    """Why an abort would hide committed records, or may."""
+    match verdict.decision:
+        case Decision(committed=True, decided_ms=at, transactional_id=name):
+            return (
+                f"was committed: its coordinator decided that at {rfc3339(at)} as {name}. Only the marker is missing "
+                "here, and an abort would hide its records for ever"
+            )
+        case Skipped(reason=reason):
+            return f"may have been committed: {reason}"
     return None
+
+
+def _too_young(request: AbortRequest, last: int | None, as_of: int) -> str | None:
+    if last is None or as_of - last > request.max_timeout_ms:
+        return None
+    if last > as_of:
+        return f"has a timestamp {(last - as_of) / 1000:.1f} s in the future, so its age is not known"
+    return f"is {max(0, as_of - last) / 60_000:.1f} min old, younger than transactions may become"
 
 
 def _name(transaction: OpenTransaction) -> str:
     return transaction.transactional_id or "no transactional ID"
+
+
+def _remedy(verdict: Verdict) -> str:
+    match verdict.decision:
+        case Decision(committed=True):
+            return verdict.decision.finished_by(verdict.transaction)
+        case Skipped():
+            return verdict.transaction.decided_by
+    return _abort_hint(verdict)
 
 
 def _abort_hint(verdict: Verdict) -> str:

@@ -8,6 +8,9 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from eosctl.analysis.hanging import (
+    LoggedDecisions,
+    by_coordinator,
+    decided,
     find_candidates,
     find_young,
     group_lags,
@@ -30,12 +33,13 @@ from eosctl.model.fencing import (
     failure_of,
 )
 from eosctl.model.groups import ListedGroup
-from eosctl.model.hanging import Advice, GroupLag, HangingReason, join_open_transactions
+from eosctl.model.hanging import Advice, Decision, GroupLag, HangingReason, join_open_transactions
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
 from eosctl.model.offsets import ConnectorOffsets, KnownPhase, WorkerSettings
 from eosctl.model.skipped import Skipped
 from eosctl.model.times import ClusterClock
 from eosctl.model.topics import CountedStretch, PartitionOffsets, RecordCounts, RecordTally
+from eosctl.model.transaction_log import NewerLogRecord, TransactionLogRecord, TransactionLogValue
 from eosctl.model.transactions import (
     ActiveProducer,
     TransactionDescription,
@@ -416,3 +420,155 @@ def test_offsets_of_a_gap_or_before_no_counted_stretch_are_uncounted():
 
 def test_a_group_beyond_a_last_stable_offset_reads_uncommitted_and_has_no_such_lag():
     assert lags((ORDERS, 31), (PAYMENTS, 0)) == ()
+
+
+# The decision about a hanging transaction of epoch 2 in foo-0, with batches from START to LAST.
+
+
+START, LAST = NOW - 60_000, NOW - 40_000
+SOON, LATE = 4_000, 6_000
+"""Within and beyond the difference that two brokers' clocks may have."""
+S = TransactionState
+
+
+def logged(state, epoch=2, version=0, decided_ms=NOW - 30_000, places=(FOO0, BAR0), producer_id=9, **fields):
+    """One record of `id`. The value of a Complete* state has no partitions."""
+    complete = state in {S.COMPLETE_COMMIT, S.COMPLETE_ABORT}
+    held = ProducerIdAndEpoch(producer_id, epoch)
+    value = TransactionLogValue(
+        1, held, 60_000, state, () if complete else places, decided_ms, START, client_transaction_version=version
+    )
+    return TransactionLogRecord(0, 0, decided_ms + 50, "id", replace(value, **fields))
+
+
+BEGUN = logged(S.EMPTY, epoch=2, decided_ms=NOW - 90_000, places=None)
+"""The beginning of the session: from here on the log has every record of the ID."""
+
+
+def decision(*records, first_ms=START, last_ms=LAST, epoch=2, known=True):
+    hung = replace(producer(epoch=epoch), last_timestamp=last_ms)
+    names = {9: "id"} if known else {}
+    found = {"id": described(S.COMPLETE_COMMIT, [])} if known else {}
+    (transaction,) = join_open_transactions([hung], names, found)
+    return LoggedDecisions(records, {9}).about(transaction, first_ms)
+
+
+COMMIT, ABORT = Decision("id", True, NOW - 30_000), Decision("id", False, NOW - 30_000)
+UNKNOWN = "unknown"
+
+
+@pytest.mark.parametrize(
+    ("records", "times", "expected"),
+    [
+        ([BEGUN], {}, None),
+        ([BEGUN, logged(S.ONGOING)], {}, None),
+        ([BEGUN, logged(S.PREPARE_COMMIT)], {}, COMMIT),
+        ([BEGUN, logged(S.PREPARE_COMMIT), logged(S.COMPLETE_COMMIT)], {}, COMMIT),
+        ([BEGUN, logged(S.PREPARE_ABORT)], {}, ABORT),
+        ([BEGUN, logged(S.PREPARE_ABORT, epoch=3)], {}, ABORT),  # its coordinator, after the timeout
+        ([BEGUN, logged(S.PREPARE_COMMIT, epoch=3)], {}, None),
+        ([BEGUN, logged(S.PREPARE_COMMIT, epoch=1)], {}, None),
+        ([BEGUN, logged(S.PREPARE_COMMIT, places=(BAR0,))], {}, None),
+        ([BEGUN, logged(S.PREPARE_COMMIT)], {"first_ms": START - SOON}, COMMIT),
+        ([BEGUN, logged(S.PREPARE_COMMIT)], {"first_ms": START - LATE}, UNKNOWN),  # a connector's own timestamps
+        ([BEGUN, logged(S.PREPARE_COMMIT)], {"last_ms": NOW - 30_000}, COMMIT),
+        ([BEGUN, logged(S.PREPARE_COMMIT)], {"last_ms": NOW - 30_000 + 1}, UNKNOWN),
+        ([BEGUN, logged(S.PREPARE_COMMIT)], {"first_ms": NOW - 30_000 + SOON, "last_ms": NOW}, UNKNOWN),
+        ([BEGUN, logged(S.PREPARE_COMMIT)], {"first_ms": NOW - 30_000 + LATE, "last_ms": NOW}, None),
+        ([BEGUN, logged(S.PREPARE_COMMIT)], {"first_ms": None, "last_ms": None}, UNKNOWN),
+        ([BEGUN, logged(S.PREPARE_COMMIT)], {"first_ms": None}, COMMIT),
+        ([BEGUN, logged(S.PREPARE_ABORT)], {"first_ms": START - LATE}, None),
+        ([BEGUN, logged(S.PREPARE_COMMIT, decided_ms=START - SOON), logged(S.PREPARE_ABORT)], {}, UNKNOWN),
+        ([BEGUN, logged(S.PREPARE_COMMIT, decided_ms=START - LATE), logged(S.PREPARE_ABORT)], {}, ABORT),
+        # compacted: only the completion is left, or a later record
+        ([logged(S.COMPLETE_COMMIT)], {}, UNKNOWN),
+        ([logged(S.COMPLETE_ABORT)], {}, UNKNOWN),
+        ([logged(S.ONGOING)], {}, UNKNOWN),
+        ([logged(S.ONGOING, decided_ms=START - LATE)], {}, None),
+        ([logged(S.EMPTY, epoch=3)], {}, UNKNOWN),
+    ],
+)  # fmt: skip
+def test_transactions_that_share_an_epoch_are_told_apart_by_partition_and_time(records, times, expected):
+    found = decision(*records, **times)
+    assert (UNKNOWN if isinstance(found, Skipped) else found) == expected
+
+
+@pytest.mark.parametrize(
+    ("records", "expected"),
+    [
+        ([BEGUN, logged(S.PREPARE_COMMIT, 3, 2)], COMMIT),
+        ([BEGUN, logged(S.PREPARE_ABORT, 3, 2)], ABORT),
+        ([BEGUN, logged(S.PREPARE_COMMIT, 3, 2), logged(S.COMPLETE_COMMIT, 3, 2), logged(S.ONGOING, 3, 2)], COMMIT),
+        ([BEGUN, logged(S.PREPARE_COMMIT, 3, 2, decided_ms=START - LATE)], replace(COMMIT, decided_ms=START - LATE)),
+        ([BEGUN, logged(S.PREPARE_COMMIT, 3, 2, places=(BAR0,))], None),
+        ([BEGUN, logged(S.PREPARE_COMMIT, 2, 2)], None),
+        ([BEGUN, logged(S.PREPARE_COMMIT, 4, 2)], None),
+        ([logged(S.COMPLETE_COMMIT, 3, 2)], UNKNOWN),
+        ([logged(S.COMPLETE_ABORT, 3, 2)], ABORT),
+        ([logged(S.COMPLETE_COMMIT, 9, 2)], UNKNOWN),
+        ([logged(S.COMPLETE_COMMIT, 2, 2)], None),
+    ],
+)  # fmt: skip
+def test_a_transaction_with_an_epoch_of_its_own_is_known_by_the_next_one(records, expected):
+    found = decision(*records, first_ms=None, last_ms=NOW)
+    assert (UNKNOWN if isinstance(found, Skipped) else found) == expected
+
+
+def test_the_last_epoch_of_a_producer_id_is_decided_under_32767_and_completed_under_the_next_producer_id():
+    last = logged(S.PREPARE_COMMIT, 32_767, 2)
+    complete = logged(S.COMPLETE_COMMIT, 0, 2, producer_id=10, previous_producer_id=9)
+    later = logged(S.PREPARE_ABORT, 1, 2, producer_id=10, previous_producer_id=9)
+    for records in ([last], [last, complete], [last, complete, later]):
+        assert decision(*records, epoch=32_766, known=False) == COMMIT
+    for records in ([complete], [complete, later], [later]):
+        assert isinstance(decision(*records, epoch=32_766, known=False), Skipped)
+
+
+def test_a_log_that_names_the_producer_nowhere_or_was_written_by_a_newer_kafka():
+    other = logged(S.PREPARE_COMMIT, producer_id=8)
+    assert decision(other, known=False) is None
+    assert isinstance(decision(other), Skipped), "its coordinator has the ID, so the log lost it"
+    assert isinstance(decision(BEGUN, NewerLogRecord(0, 1, 2, "id")), Skipped)
+    assert decision(BEGUN, NewerLogRecord(0, 1, 2, "another")) is None
+
+
+@pytest.mark.parametrize(
+    ("state", "epoch", "unknown"),
+    [
+        (S.COMPLETE_COMMIT, 2, True),
+        (S.COMPLETE_COMMIT, 3, True),
+        (S.PREPARE_COMMIT, 3, True),
+        (S.COMPLETE_ABORT, 3, False),
+        (S.COMPLETE_ABORT, 2, True),  # the last one of this epoch; an earlier one may be committed
+        (S.COMPLETE_ABORT, 4, True),
+        (S.EMPTY, 2, False),
+        (S.EMPTY, 3, True),
+        (S.ONGOING, 7, True),
+        (S.COMPLETE_COMMIT, 1, False),
+    ],
+)
+def test_without_the_log_the_coordinator_rules_a_commit_out_or_it_is_unknown(state, epoch, unknown):
+    known = replace(described(state, []), producer=ProducerIdAndEpoch(9, epoch))
+    (transaction,) = join_open_transactions([producer()], {9: "id"}, {"id": known})
+    assert (by_coordinator(transaction, "denied") is not None) is unknown
+    (nobodys,) = join_open_transactions([producer()], {}, {})
+    assert by_coordinator(nobodys, "denied") is None
+
+
+@pytest.mark.parametrize(
+    ("state", "made", "advice"),
+    [
+        (S.COMPLETE_COMMIT, COMMIT, Advice.COMMIT),
+        (S.ONGOING, COMMIT, Advice.COMMIT),
+        (S.COMPLETE_ABORT, ABORT, Advice.ABORT),
+        (S.ONGOING, ABORT, Advice.FENCE),
+        (S.COMPLETE_COMMIT, None, Advice.ABORT),
+        (S.COMPLETE_COMMIT, Skipped("denied"), Advice.UNKNOWN),
+        (S.ONGOING, Skipped("denied"), Advice.UNKNOWN),
+        (S.PREPARE_COMMIT, Skipped("denied"), Advice.WAIT),
+    ],
+)
+def test_the_decision_decides_the_advice(state, made, advice):
+    hung = verdict(producer(FOO0), {9: "id"}, {"id": described(state, [BAR0])})
+    (judged,) = decided([hung], {hung.transaction.place: made})
+    assert (judged.advice, judged.decision) == (advice, made)

@@ -39,6 +39,8 @@ SETTINGS = {
     "transaction.state.log.min.isr": "1",
     "offsets.topic.replication.factor": "2",
 }
+JUST_AFTER_A_COMMIT = "connect-cluster-orders-2"
+"""With transaction.version 0 and 1 its batch may be of the committed transaction, as far as clocks show."""
 STAYS_OPEN = {"transaction.timeout.ms": 600_000}
 """For as long as all tests of the stage take on a busy machine."""
 
@@ -275,7 +277,7 @@ def test_abort_cures_each_and_readers_of_committed_records_move_on(
     reader = committed_reader(stage.servers, "quiet")
     assert b"behind" not in committed_values(reader, until=None)
     for hung in stage.hung:
-        at_work = ["--force"] if hung.transactional_id == "at-work-elsewhere" else []
+        at_work = ["--force"] if hung.transactional_id in {"at-work-elsewhere", JUST_AFTER_A_COMMIT} else []
         ran = eosctl(
             "transactions", "abort", "-b", stage.servers, "--topic", hung.topic_partition.topic,
             "--partition", hung.topic_partition.partition, "--start-offset", hung.start_offset,
@@ -332,7 +334,7 @@ def states(servers: str, place: TopicPartition) -> list[RecordState]:
 
 
 @pytest.mark.variation
-def test_a_marker_that_is_forgotten_is_found_as_a_hang_and_the_abort_cures_it(
+def test_forgotten_markers_are_found_as_hangs_and_only_the_one_of_the_abort_is_aborted(
     two_brokers: Sandbox,
     eosctl: Eosctl,
     fresh_name: FreshName,
@@ -341,51 +343,58 @@ def test_a_marker_that_is_forgotten_is_found_as_a_hang_and_the_abort_cures_it(
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     servers = two_brokers.bootstrap_servers.split(",")[0]
-    name = next(each for each in iter(lambda: fresh_name("half"), "") if coordinator_of(servers, each) == 1)
-    producer = under_way(servers, name)
+    names = (each for each in iter(lambda: fresh_name("half"), "") if coordinator_of(servers, each) == 1)
+    aborted, committed = next(names), next(names)
+    producers = [under_way(servers, each) for each in (aborted, committed)]
     two_brokers.kill_broker(2)
     eventually(lambda: _is_leaderless(servers), "the end of broker 2's session")
-    producer.abort_transaction(30)
+    producers[0].abort_transaction(30)
+    producers[1].commit_transaction(30)
     forgets = two_brokers.spec.version >= FORGETS
     eventually(
-        lambda: state_of(servers, name) == ("CompleteAbort" if forgets else "PrepareAbort"), "the coordinator's answer"
+        lambda: (
+            [state_of(servers, each) for each in (aborted, committed)]
+            == (["CompleteAbort", "CompleteCommit"] if forgets else ["PrepareAbort", "PrepareCommit"])
+        ),
+        "the coordinator's answers",
     )
     search = ("transactions", "hanging", "-b", servers, "--max-transaction-timeout", "0", "-o", "json")
     ran = eosctl(*search)
     assert ran.exit_code == 4, "what has no leader cannot be searched"
     assert str(LOST) in json.loads(ran.stdout)["data"]["not_searched"]
 
+    ended = [RecordState.ABORTED, RecordState.COMMITTED]
     if not forgets:
-        await_missing_marker(eosctl, servers, name)
+        await_missing_marker(eosctl, servers, aborted)
     two_brokers.start_broker(2)
     if not forgets:
-        eventually(lambda: states(servers, LOST) == [RecordState.ABORTED], "the late marker")
+        eventually(lambda: states(servers, LOST) == ended, "the late markers")
         assert eosctl(*search).exit_code == 0
         return
-    assert (states(servers, KEPT), states(servers, LOST)) == ([RecordState.ABORTED], [RecordState.OPEN])
+    assert (states(servers, KEPT), states(servers, LOST)) == (ended, [RecordState.OPEN] * 2)
     ran = eosctl(*search)
     assert ran.exit_code == 1, ran.stderr
-    (row,) = json.loads(ran.stdout)["data"]["transactions"]
-    assert (row["topic"], row["transactional_id"], row["reason_id"]) == (
-        LOST.topic,
-        name,
-        "partition-not-in-transaction",
-    )
-    assert row["advice"] == "abort"
-    ((topic, partition, producer_id, *_),) = find_hanging(two_brokers, [KEPT.topic, LOST.topic])
-    assert (topic, partition, producer_id) == (LOST.topic, 0, row["producer_id"])
+    rows = {row["transactional_id"]: row for row in json.loads(ran.stdout)["data"]["transactions"]}
+    assert {(row["topic"], row["reason_id"]) for row in rows.values()} == {(LOST.topic, "partition-not-in-transaction")}
+    assert {name: row["advice"] for name, row in rows.items()} == {aborted: "abort", committed: "commit"}
+    assert rows[committed]["decision"]["committed"]
+    hung = [(row["topic"], row["partition"], row["producer_id"]) for row in rows.values()]
+    assert sorted(each[:3] for each in find_hanging(two_brokers, [KEPT.topic, LOST.topic])) == sorted(hung)
     assert [eosctl(*search, "--broker", node).exit_code for node in (1, 2)] == [0, 1], "only broker 2 has a replica"
     assert eosctl(*search, "--broker", "2", "--topic", KEPT.topic).exit_code == 0
     refused = eosctl(*search, "--broker", "7")
     assert refused.exit_code == 2
     assert "the cluster has no live broker 7" in refused.stderr
-    ran = eosctl(
-        "transactions", "abort", "-b", servers, "--topic", LOST.topic, "--partition", "0",
-        "--max-transaction-timeout", "0", "--yes",
-    )  # fmt: skip
+    abort = ("transactions", "abort", "-b", servers, "--topic", LOST.topic, "--partition", "0", "--yes",
+             "--max-transaction-timeout", "0", "--start-offset")  # fmt: skip
+    refused = eosctl(*abort, rows[committed]["start_offset"])
+    assert refused.exit_code == 8, refused.stdout
+    assert f"{LOST} was committed: its coordinator decided that at {rows[committed]['decision']['decided']}" in (
+        refused.stderr
+    )
+    ran = eosctl(*abort, rows[aborted]["start_offset"])
     assert ran.exit_code == 0, ran.stderr
-    assert states(servers, LOST) == [RecordState.ABORTED]
-    assert eosctl(*search).exit_code == 0
+    assert states(servers, LOST) == [RecordState.ABORTED, RecordState.OPEN]
 
 
 def await_missing_marker(eosctl: Eosctl, servers: str, name: str) -> None:

@@ -165,7 +165,8 @@ MISSING_MARKER: Final = FindingKind(
     title="transaction without its marker",
     severity=Severity.ERROR,
     cause="The transaction ended in other partitions and is open in this one.",
-    fix="`eosctl transactions hanging --topic <topic>` shows it; if the rest is committed, an abort here loses data",
+    fix="`eosctl transactions hanging --topic <topic>` shows which marker is missing; if the rest is committed, an "
+    "abort here loses data",
     source="KIP-98, KIP-664",
     commands=("audit",),
 )
@@ -195,8 +196,7 @@ HANGING_TRANSACTION: Final = FindingKind(
     title="hanging transaction",
     severity=Severity.ERROR,
     cause="The transaction is open, and no coordinator will ever end it: read_committed consumers stop there.",
-    fix="`eosctl transactions hanging --topic <topic>` shows it, `eosctl transactions abort --topic <topic> "
-    "--partition <partition>` ends it",
+    fix="`eosctl transactions hanging --topic <topic>` shows whether to abort it or to write its commit marker",
     source="KIP-664",
     commands=("audit",),
 )

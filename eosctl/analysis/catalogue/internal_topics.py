@@ -70,7 +70,7 @@ OPEN_TRANSACTION: Final = FindingKind(
     "whether it is the leader's, and `eosctl fence --transactional-id <id>` ends it. A fenced leader answers 500 "
     "to the next config change, and then initializes its ID again. Do not send it `restart?includeTasks=true`: "
     "after that request it refuses every change until it is restarted. If no coordinator knows the transaction, "
-    "abort it with `eosctl transactions abort --topic <topic> --partition 0`",
+    "`eosctl transactions hanging --topic <topic>` shows how to end it",
     source="KIP-618; KafkaBasedLog.readToLogEnd",
     commands=("inspect-config",),
 )

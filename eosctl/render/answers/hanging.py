@@ -9,6 +9,7 @@ from msgspec import Struct
 from eosctl.model.groups import CONSUMER_OFFSETS
 from eosctl.model.hanging import (
     Advice,
+    Decision,
     GroupLag,
     GroupReading,
     HangingReason,
@@ -46,6 +47,8 @@ ADVICE_TONES = {
     Advice.FENCE.value: Tone.WARN,
     Advice.COMPLETE.value: Tone.WARN,
     Advice.WAIT.value: Tone.FAINT,
+    Advice.COMMIT.value: Tone.BAD,
+    Advice.UNKNOWN.value: Tone.BAD,
 }
 
 
@@ -87,15 +90,28 @@ class HeldBackFields(TimedFields, frozen=True):
     pending_offset_commits: list[PendingCommitRow] | Skipped
 
 
+class DecisionRow(Struct, frozen=True):
+    """The decision of the coordinator, which the transaction log has."""
+
+    transactional_id: str
+    committed: bool
+    decided_ms: int
+    decided: str
+
+
 class JudgedRow(HeldBackFields, frozen=True):
-    """A transaction that hangs, or is old and in progress; next is what to do, with the command."""
+    """A transaction that hangs, or is old and in progress; next is what to do, with the command.
+
+    decision is null where the coordinator decided on nothing with this partition.
+    """
 
     coordinator_epoch: int
     last_time: str | None
     state: TransactionState | None
     reason: Annotated[str, "why it hangs"]
     reason_id: HangingReason | None
-    advice: Annotated[Advice, col("abort, fence, complete or wait", tones=ADVICE_TONES)]
+    advice: Annotated[Advice, col("abort, commit, fence, complete, wait or unknown", tones=ADVICE_TONES)]
+    decision: DecisionRow | Skipped | None
     next: str
 
 
@@ -202,9 +218,16 @@ def _judged_row(verdict: Verdict, found: HangingTransactions) -> JudgedRow:
         reason="in progress" if verdict.reason is None else REASONS[verdict.reason],
         reason_id=verdict.reason,
         advice=verdict.advice,
+        decision=_decision_row(verdict.decision),
         next=_next_step(verdict),
         **_held_fields(found.held_back[transaction.place]),
     )
+
+
+def _decision_row(decision: Decision | Skipped | None) -> DecisionRow | Skipped | None:
+    if not isinstance(decision, Decision):
+        return decision
+    return row_of(DecisionRow, decision, decided=rfc3339(decision.decided_ms))
 
 
 def _undecided_row(transaction: OpenTransaction, found: HangingTransactions) -> UndecidedRow:
@@ -214,13 +237,13 @@ def _undecided_row(transaction: OpenTransaction, found: HangingTransactions) -> 
 
 def _undated_row(undated: UnknownAge, found: HangingTransactions) -> UndatedRow:
     transaction = undated.transaction
+    then = f"{_abort(transaction)} --force" if undated.decision is None else _unknown(transaction, undated.decision)
     return UndatedRow(
         **_transaction_fields(transaction, found),
         last_time=_last_time(transaction),
         reason=undated.reason,
         reason_id=transaction.reason,
-        next="correct the clock, or look again after the longest transaction timeout; if it is still there: "
-        f"{_abort(transaction)} --force",
+        next=f"correct the clock, or look again after the longest transaction timeout; if it is still there: {then}",
     )
 
 
@@ -241,6 +264,12 @@ def _held_fields(held: HeldBack) -> dict[str, Any]:
 
 def _next_step(verdict: Verdict) -> str:
     """The next step, as a sentence with the command."""
+    if verdict.decision is not None and verdict.advice in {Advice.COMMIT, Advice.UNKNOWN}:
+        return _unknown(verdict.transaction, verdict.decision)
+    return _ended_by(verdict)
+
+
+def _ended_by(verdict: Verdict) -> str:
     transaction = verdict.transaction
     fence = f"eosctl fence --transactional-id {shlex.quote(str(transaction.transactional_id))}"
     abort = _abort(transaction)
@@ -257,6 +286,16 @@ def _next_step(verdict: Verdict) -> str:
             return "its coordinator is ending another transaction of the ID; look again when that is complete"
         case _:
             return _waited(transaction, fence)
+
+
+def _unknown(transaction: OpenTransaction, decision: Decision | Skipped) -> str:
+    """Of a transaction that was committed, or may have been."""
+    if isinstance(decision, Skipped):
+        return f"whether it was committed is not known: {decision.reason}; {transaction.decided_by}"
+    return (
+        f"its coordinator committed it at {rfc3339(decision.decided_ms)}, and an abort would hide its records for "
+        f"ever; {decision.finished_by(transaction)}"
+    )
 
 
 def _waited(transaction: OpenTransaction, fence: str) -> str:
