@@ -149,7 +149,7 @@ def still_open(verdicts: Sequence[Verdict], producers: Iterable[ActiveProducer])
 #    and compaction may leave only that.
 # 2. transaction.version 2: each transaction has its own epoch, and the decision has the next one (KIP-890).
 # 3. Up to 1 the decision has the epoch of the transaction, an abort by the coordinator the next one. Transactions of
-#    one epoch are told apart by time: the first batch is not before the start (the producer stamps it before its
+#    one epoch differ in their times: the first batch is not before the start (the producer stamps it before its
 #    coordinator starts the transaction) and the last one not after the decision. Producers set these times, and
 #    connectors by the timestamps of their records. So only a first batch clearly after the decision rules it out.
 # 4. Without a matching decision none was made, if the log reaches back to the transaction. Compaction removes the
