@@ -324,7 +324,7 @@ def _sasl(properties: Mapping[str, Property]) -> str | Unresolved:
         return Unresolved("sasl.jaas.config", f"sasl.mechanism is {mechanism} and sasl.jaas.config is not set")
     if jaas.value == HIDDEN:
         return Unresolved("sasl.jaas.config", f"{jaas.origin} has it masked")
-    if _REFERENCE.search(jaas.value) and _REFERENCE.fullmatch(jaas.value.strip()):
+    if _REFERENCE.fullmatch(jaas.value.strip()):
         return Unresolved("sasl.jaas.config", f"{jaas.origin} has a reference that only a worker resolves")
     options = _login(jaas)
     option = _option(mechanism)

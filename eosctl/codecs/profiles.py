@@ -128,8 +128,8 @@ def _list(given: object) -> list[object]:
 
 def _store(value: object, place: str) -> str | None:
     text = _text(value, place)
-    scheme, colon, rest = (text or "").partition("://")
-    user = REFERENCE.sub("", rest if colon and scheme.isalnum() else text or "").rpartition("@")[0]
+    scheme, _, rest = (text or "").partition("://")
+    user = REFERENCE.sub("", rest if scheme.isalnum() else text or "").rpartition("@")[0]
     if user.partition(":")[2]:
         raise ConfigError(f"{place} holds a password", hint="leave it out, or write ${env:NAME} in its place")
     return text

@@ -129,7 +129,7 @@ Path = Sequence[str | int]
 """Keys of mappings and places in lists, from a resource on."""
 
 _BY_HAND: Final = "make the change by hand"
-_SEPARATOR: Final = re.compile(r"^---(?:[ \t].*)?\r?\n", re.MULTILINE)
+_SEPARATOR: Final = re.compile(r"^---(?:[ \t]+(?:#.*)?)?\r?\n", re.MULTILINE)
 _NOTHING: Final = re.compile(r"(?:[ \t]*(?:#.*|%.*)?\r?\n)*")
 
 

@@ -23,7 +23,7 @@ from eosctl.codecs.profiles import decode_profiles
 from eosctl.codecs.properties import ENCODING, decode_properties, encode_properties
 from eosctl.codecs.secrets import HIDDEN, mask_properties, mask_text, mask_url
 from eosctl.errors import ConfigError, UsageError
-from eosctl.model.client_properties import SecurityProtocol
+from eosctl.model.client_properties import Property, SecurityProtocol
 from eosctl.model.profile import Profiles
 from eosctl.model.report import Waiver
 from eosctl.sources.config_providers import look_up
@@ -544,3 +544,150 @@ def test_a_secret_of_a_profile_is_in_a_variable_or_a_file(value: str, text: str 
 )
 def test_whatever_is_before_the_last_at_sign_of_an_address_is_hidden(url: str, shown: str):
     assert mask_url(url) == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "options"),
+    [
+        ('a.B required ";"="v";', {";": "v"}),
+        ("a.B required k=\"\" l='';", {"k": "", "l": ""}),
+        ("a.B required k='\"';", {"k": '"'}),
+        ('a.B required k="\\7\\8\\400\\377";', {"k": "\a8 0\xff"}),
+        ("a.B required k=v k=w;", {"k": "w"}),
+        ("_b Sufficient $k=v;", {"$k": "v"}),
+    ],
+)
+def test_an_option_of_a_login_module_is_what_its_quotes_and_escapes_say(text, options):
+    assert decode_jaas(text)[0].options == options
+
+
+@pytest.mark.parametrize(
+    ("text", "missing"),
+    [
+        ("= required;", "a login module class"),
+        ("a.B ;", "a control flag such as required"),
+        ("a.B requires;", "a control flag (required, requisite, sufficient or optional)"),
+        ("a.B required =v;", "an option or `;`"),
+        ("a.B required k", "= after option k"),
+        ("a.B required k v;", "= after option k"),
+        ('a.B required k "=" v;', "= after option k"),
+        ("a.B required k=", "a value for option k"),
+        ("a.B required k==;", "a value for option k"),
+        ("a.B required", "`;` at the end of the login module"),
+        ("a.B required; c.D", "a control flag such as required"),
+    ],
+)
+def test_the_part_of_a_login_module_that_is_missing_is_named(text, missing):
+    with pytest.raises(ConfigError) as caught:
+        decode_jaas(text)
+    assert caught.value.message == f"sasl.jaas.config is not a JAAS configuration: {missing} is missing"
+
+
+@pytest.mark.parametrize(
+    ("properties", "resolved"),
+    [
+        ({"config.providers": "v", "a": "${v:x}"}, "<unknown  x>"),
+        ({"config.providers": "file", "a": "${file:p:x}"}, "<FileConfigProvider p x>"),
+        ({"config.providers": "file", "config.providers.file.class": "o.Own", "a": "${file:p:x}"}, "<Own p x>"),
+        ({"config.providers.v.class": "o.Own", "a": "${v:x}"}, "${v:x}"),
+        ({"config.providers": "", "a": "${env:x}"}, "<EnvVarConfigProvider  x>"),
+    ],
+)
+def test_a_provider_has_the_class_that_is_declared_or_kafkas_own(properties, resolved):
+    assert resolve_references(properties, told, origin="f")["a"] == resolved
+
+
+def test_what_declares_a_provider_refers_to_none():
+    declared = {"config.providers": "env", "config.providers.env.param.a": "${env:X}"}
+    assert resolve_references(declared, told, origin="f") == declared
+
+
+def test_a_reference_that_is_not_resolved_keeps_its_hint():
+    def refused(*_: str) -> str:
+        raise ConfigError("no", hint="do this")
+
+    with pytest.raises(ConfigError) as caught:
+        resolve_references({"a": "${env:X}"}, refused, origin="f")
+    assert (caught.value.message, caught.value.hint) == ("a from f: ${env:X}: no", "do this")
+
+
+def test_references_of_the_command_line_are_resolved_where_they_win_and_blanks_go():
+    merged = client_properties(
+        command_config="client.id=${env:LOST}\nconfig.providers=e\nconfig.providers.e.class=o.Own\nclient.rack=${e:R}",
+        extra=["client.id=${e:I}"],
+        lookup=lambda provider, _, key: f" {provider} {key}\n",
+    )
+    assert (merged.get("client.id"), merged.origin("client.id")) == ("o.Own I", "-X")
+    assert (merged.get("client.rack"), merged.origin("client.rack")) == ("o.Own R", "--command-config")
+    assert client_properties(extra=["client.id=${env:I}"]).get("client.id") == "${env:I}"
+
+
+def test_a_profile_is_below_the_file_and_the_command_line():
+    basis = {key: Property("profile", "prod") for key in ("client.id", "client.rack", "a")}
+    merged = client_properties(
+        basis=basis, command_config="client.id= file \nclient.rack=file", extra=["client.rack= x "]
+    )
+    assert [merged.get(key) for key in ("client.id", "client.rack", "a")] == ["file", "x", "profile"]
+    assert merged.bootstrap_servers == ()
+
+
+@pytest.mark.parametrize(
+    ("servers", "found"),
+    [
+        ("", ()),
+        ("a:1", ("a:1",)),
+        ("PLAINTEXT://a:1, b:2", ("a:1", "b:2")),
+        ("u:geheim@a:1", "bootstrap.servers from -b holds a user or password: [hidden]@a:1"),
+        ("a:1,b", "bootstrap.servers from -b: 'b' is not HOST:PORT"),
+    ],
+)
+def test_an_address_of_a_broker_has_a_port_and_no_user(servers, found):
+    if isinstance(found, tuple):
+        assert client_properties(bootstrap_server=servers).bootstrap_servers == found
+    else:
+        with pytest.raises(ConfigError) as caught:
+            client_properties(bootstrap_server=servers)
+        assert caught.value.message == found
+
+
+JAAS = 'a.B required username="u" password="p";'
+
+
+@pytest.mark.parametrize(
+    ("extra", "found"),
+    [
+        (["security.protocol=ssl", "sasl.mechanism=PLAIN"], None),
+        (["security.protocol=sasl_plaintext"], ("GSSAPI", None, None)),
+        (["security.protocol=SASL_SSL", "sasl.mechanism=OAUTHBEARER"], ("OAUTHBEARER", None, None)),
+        *(
+            (["security.protocol=SASL_SSL", f"sasl.mechanism={each}", f"sasl.jaas.config={JAAS}"], (each, "u", "p"))
+            for each in ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
+        ),
+    ],
+)
+def test_only_mechanisms_with_a_password_have_credentials(extra, found):
+    sasl = client_properties(extra=extra).sasl
+    assert (None if sasl is None else (sasl.mechanism, sasl.username or None, sasl.password or None)) == found
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ('username="u"', "sasl.jaas.config from -X has no password, which PLAIN needs"),
+        ('password="p"', "sasl.jaas.config from -X has no username, which PLAIN needs"),
+        ('username="u\\0" password="p"', "sasl.jaas.config from -X: username has a NUL character"),
+        ('username="u" password="p\\0"', "sasl.jaas.config from -X: password has a NUL character"),
+    ],
+)
+def test_a_login_without_its_two_texts_is_refused(options, says):
+    extra = ["security.protocol=SASL_SSL", "sasl.mechanism=PLAIN", f"sasl.jaas.config=a.B required {options};"]
+    with pytest.raises(ConfigError) as caught:
+        client_properties(extra=extra)
+    assert caught.value.message == says
+
+
+@pytest.mark.parametrize("extra", ["=v", " =v", "k"])
+def test_an_option_without_a_key_or_a_value_is_not_shown(extra):
+    with pytest.raises(UsageError) as caught:
+        client_properties(extra=[extra])
+    assert caught.value.message == "-X takes key=value"

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eosctl.codecs.config_topic import decode_config_record, split_key
+from eosctl.codecs.config_topic import decode_config_record, parse_task_number, split_key
 from eosctl.codecs.groups import (
     decode_assigned_partitions,
     decode_group_generation,
@@ -308,3 +308,76 @@ def test_a_generation_of_a_group_has_its_leaders_address_in_each_version(version
 @pytest.mark.parametrize(("version", "group"), [(0, None), (1, None), (2, "g"), (3, None)])
 def test_only_keys_of_version_2_are_of_a_groups_generation(version: int, group: str | None):
     assert group_of_generation(struct.pack(">h", version) + sized(b"g")) == group
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "disposition", "connector", "reason"),
+    [
+        ("task-a-0", None, Disposition.IGNORED, "a", "the value is a tombstone"),
+        ("task-a-0", "[]", Disposition.IGNORED, "a", "the value is not a JSON object"),
+        ("task-a-0", "{}", Disposition.IGNORED, "a", "`properties` is not a JSON object"),
+        ("task-a-0", '{"properties":null}', Disposition.IGNORED, "a", "`properties` is not a JSON object"),
+        ("connector-a", "0", Disposition.IGNORED, "a", "the value is not a JSON object"),
+        ("target-state-a", "[]", Disposition.IGNORED, "a", "the value is not a JSON object"),
+        ("restart-connector-a", None, Disposition.IGNORED, "a", "the value is a tombstone"),
+        ("commit-a", '{"tasks":null}', Disposition.POISON, "a", "`tasks` is not an integer"),
+        ("tasks-fencing-a", '{"tasks":3}', Disposition.POISON, "a", "`task-count` is not an integer"),
+        ("logger-cluster-x", "{}", Disposition.IGNORED, None, "`level` is not text"),
+        ("session-key", "{}", Disposition.IGNORED, None, "`key` is not text"),
+        ("session-key", '{"key":"YQ=="}', Disposition.IGNORED, None, "`algorithm` is not text"),
+        (
+            "session-key",
+            '{"key":"YQ","algorithm":"A"}',
+            Disposition.IGNORED,
+            None,
+            "`creation-timestamp` is not an integer",
+        ),
+        (
+            *("session-key", '{"key":"YQ==","algorithm":"A","creation-timestamp":true}'),
+            *(Disposition.IGNORED, None, "`creation-timestamp` is not an integer"),
+        ),
+        (
+            *("session-key", '{"key":"YQ==","algorithm":"A","creation-timestamp":"1"}'),
+            *(Disposition.IGNORED, None, "`creation-timestamp` is not an integer"),
+        ),
+        (
+            *("session-key", '{"key":"","algorithm":"A","creation-timestamp":1}'),
+            *(Disposition.FATAL, None, "`key` is empty"),
+        ),
+        ("session-key", '{"key":"Y","algorithm":"A"}', Disposition.FATAL, None, "`key` is not base64"),
+        (None, None, Disposition.FATAL, None, "the key is null"),
+    ],
+)
+def test_an_unusable_record_says_why_and_of_which_connector(key, value, disposition, connector, reason):
+    record = decoded(key, value)
+    assert isinstance(record, MalformedRecord)
+    assert (record.disposition, record.connector, record.reason) == (disposition, connector, reason)
+
+
+@pytest.mark.parametrize(
+    ("value", "tasks", "failed"),
+    [
+        ("{}", False, False),
+        ('{"include-tasks":1,"only-failed":"true"}', False, False),
+        ('{"include-tasks":true}', True, False),
+        ('{"only-failed":true}', False, True),
+    ],
+)
+def test_only_true_asks_for_tasks_or_failed_ones(value, tasks, failed):
+    assert decoded("restart-connector-a", value) == RestartRequestRecord(ORIGIN, "a", tasks, failed)
+
+
+def test_a_key_that_is_no_one_s_is_told_as_it_is():
+    assert decoded("session-key-x", None) == InvalidKeyRecord(ORIGIN, "session-key-x")
+    assert decoded("target-state-a", '{"state":1}') == TargetStateRecord(ORIGIN, "a", None, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        *(("", None), ("+", None), ("0", 0), ("+7", 7), ("++7", None), ("-1", None), ("1a", None), ("½", None)),
+        *(("2147483647", 2**31 - 1), ("2147483648", None), ("02147483647", 2**31 - 1)),
+    ],
+)
+def test_a_task_number_is_an_int_of_java(text, number):
+    assert parse_task_number(text) == number

@@ -133,3 +133,129 @@ def test_a_mapping_rule_takes_two_digits_where_there_are_ten_groups() -> None:
     ten, nine = "(.)" * 10, "(.)" * 9
     assert map_subject("abcdefghij", f"RULE:^{ten}$/$10/") == "j"
     assert map_subject("abcdefghi", f"RULE:^{nine}$/$10/") == "a0"
+
+
+def settings(*pairs: tuple[str, str]) -> dict[str, Property]:
+    return {key: Property(value, "w.properties") for key, value in pairs}
+
+
+SASL = ("security.protocol", "SASL_SSL")
+
+
+@pytest.mark.parametrize(
+    ("pairs", "found"),
+    [
+        (
+            [("security.protocol", " sasl_plaintext "), ("sasl.mechanism", " PLAIN "), ("sasl.jaas.config", PLAIN)],
+            "User:alice",
+        ),
+        ([("security.protocol", "PLAINTEXT"), ("ssl.keystore.location", "k")], "User:ANONYMOUS"),
+        ([("security.protocol", "SSL"), ("ssl.keystore.certificate.chain", "PEM")], f"User:{SUBJECT}"),
+        ([("security.protocol", "[unread]"), ("sasl.jaas.config", KERBEROS)], "User:connect"),
+        ([("security.protocol", "[unread]")], Unresolved("security.protocol", "w.properties")),
+        (
+            [("security.protocol", "TLS")],
+            Unresolved("security.protocol", "w.properties has 'TLS', which is no security protocol"),
+        ),
+        ([SASL], Unresolved("sasl.jaas.config", "sasl.mechanism is GSSAPI and sasl.jaas.config is not set")),
+        (
+            [SASL, ("sasl.jaas.config", " ${env:JAAS} ")],
+            Unresolved("sasl.jaas.config", "w.properties has a reference that only a worker resolves"),
+        ),
+        ([SASL, ("sasl.jaas.config", 'k.M required principal="connect@EXAMPLE";')], "User:connect"),
+        ([SASL, ("sasl.jaas.config", 'k.M required principal="connect";')], "User:connect"),
+        ([SASL, ("sasl.jaas.config", 'k.M required principal="connect" tokenauth="true";')], "User:connect"),
+        (
+            [SASL, ("sasl.jaas.config", 'k.M required username="x";')],
+            Unresolved("sasl.jaas.config", "w.properties has no principal in it that GSSAPI would show"),
+        ),
+        (
+            [SASL, ("sasl.jaas.config", 'k.M required principal="${env:P}";')],
+            Unresolved("sasl.jaas.config", "principal in w.properties is a reference, which only a worker resolves"),
+        ),
+        (
+            [SASL, ("sasl.mechanism", "PLAIN"), ("sasl.jaas.config", 'p.M required username="a@b/c" password="p";')],
+            "User:a@b/c",
+        ),
+        (
+            [
+                SASL,
+                ("sasl.mechanism", "SCRAM-SHA-256"),
+                ("sasl.jaas.config", 's.M required username="a" tokenauth="false";'),
+            ],
+            "User:a",
+        ),
+        (
+            [
+                SASL,
+                ("sasl.mechanism", "SCRAM-SHA-256"),
+                ("sasl.jaas.config", 's.M required username="a" tokenauth="TRUE";'),
+            ],
+            Unresolved("sasl.jaas.config", "w.properties has a delegation token, whose owner is the principal"),
+        ),
+        (
+            [SASL, ("sasl.mechanism", "OTHER"), ("sasl.jaas.config", 's.M required username="a";')],
+            Unresolved("sasl.jaas.config", "nothing in w.properties shows the principal of a client with OTHER"),
+        ),
+        (
+            [SASL, ("sasl.mechanism", "OAUTHBEARER"), ("sasl.jaas.config", UNSECURED.replace("bob", "bob@x"))],
+            "User:bob@x",
+        ),
+    ],
+)
+def test_each_property_decides_where_it_counts(pairs, found):
+    assert resolve_principal(settings(*pairs), lambda _: SUBJECT) == found
+
+
+def test_the_rules_are_those_of_the_broker():
+    given = settings(("security.protocol", "SSL"), ("ssl.keystore.location", "k"))
+    assert resolve_principal(given, lambda _: SUBJECT, "RULE:^CN=(.*?),.*$/$1/U") == "User:ORDERS"
+
+
+@pytest.mark.parametrize(
+    ("subject", "rules", "name"),
+    [
+        ("x", "RULE:x/$0$0/", "xx"),
+        ("x", "RULE:x(y)?/a$1b/", "ab"),
+        ("x", "RULE:(x)/$1$2/", "x$2"),
+        ("xyz", "RULE:(x)(y)(z)/$123/", "x23"),
+        ("X", "RULE:(X)/$1/L", "x"),
+        ("X", "RULE:(X)/$1y/", "Xy"),
+        ("X", "RULE:y//,DEFAULT  ", "X"),
+        ("X", ",,DEFAULT", "X"),
+        ("", "RULE:/y/", "y"),
+    ],
+)
+def test_a_replacement_takes_the_groups_that_the_pattern_has(subject, rules, name):
+    assert map_subject(subject, rules) == name
+
+
+@pytest.mark.parametrize(
+    ("rules", "says"),
+    [
+        ("RULE:x/$1/", "ssl.principal.mapping.rules: '$1' names a group that pattern 'x' does not have"),
+        ("RULE:y/z/", "no rule of ssl.principal.mapping.rules fits the subject x"),
+        ("", "no rule of ssl.principal.mapping.rules fits the subject x"),
+        ("RULE:x/y/ z", "ssl.principal.mapping.rules cannot be read from 'RULE:x/y/ z' on"),
+    ],
+)
+def test_a_rule_that_makes_no_name_says_why(rules, says):
+    with pytest.raises(ConfigError) as caught:
+        map_subject("x", rules)
+    assert caught.value.message == says
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "shown"),
+    [
+        ("sasl.jaas.config", "no login", HIDDEN),
+        ("sasl.jaas.config", 'a.B Required username="u\\"\\\\" password="p";', 'a.B required username="u\\"\\\\";'),
+        ("sasl.jaas.config", KERBEROS, KERBEROS),
+        ("sasl.jaas.config", UNSECURED, UNSECURED),
+        ("sasl.jaas.config", 5, HIDDEN),
+        ("sasl.jaas.config.file", PLAIN, HIDDEN),
+        ("client.id", "x", "x"),
+    ],
+)
+def test_of_a_login_the_module_and_the_name_are_shown(key, value, shown):
+    assert mask_all_but_principals(mask_properties)({key: value}) == {key: shown}

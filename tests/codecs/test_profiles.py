@@ -3,6 +3,7 @@
 import pytest
 
 from eosctl.codecs.profiles import decode_profiles, require_no_references, with_profile_keys
+from eosctl.codecs.yaml_text import block
 from eosctl.errors import ConfigError
 
 TEXT = "# mine\ncurrent: prod\nprofiles:\n  prod:\n    bootstrap-server: a:9092  # old\n    group-id: g\n"
@@ -86,3 +87,78 @@ def test_numbers_and_switches_of_a_profile_have_their_type(keys, refused) -> Non
     else:
         with pytest.raises(ConfigError, match=refused):
             with_profile_keys("", "prod", keys, "f")
+
+
+@pytest.mark.parametrize(
+    ("keys", "field", "value"),
+    [
+        ({}, "timeout_s", None),
+        ({"timeout": 1}, "timeout_s", 1.0),
+        ({}, "protected", False),
+        ({"protected": True}, "protected", True),
+        ({}, "discover_workers", False),
+        ({}, "connect_urls", ()),
+        ({"connect-url": "http://a:1//"}, "connect_urls", ("http://a:1",)),
+        ({"connect-url": ["", "http://a:1", None]}, "connect_urls", ("http://a:1",)),
+        ({}, "worker_configs", ()),
+        ({"worker-config": "w"}, "worker_configs", ("w",)),
+        ({"worker-config": ["w", "", 5]}, "worker_configs", ("w", "5")),
+        ({"group-id": 5}, "group_id", "5"),
+        ({"cluster-id": (1 << 128) - 1}, "cluster_id", str((1 << 128) - 1)),
+        ({"properties": {"linger": (1 << 128) - 1}}, "properties", {"linger": str((1 << 128) - 1)}),
+        (
+            {"properties": {"a": None, "b": True, "c": False, "d": 1.5}},
+            "properties",
+            {"a": "", "b": "true", "c": "false", "d": "1.5"},
+        ),
+        ({"audit-store": None}, "audit_store", None),
+        ({"audit-store": "ledger.db"}, "audit_store", "ledger.db"),
+        ({"audit-store": "postgresql://h/db"}, "audit_store", "postgresql://h/db"),
+        ({"audit-store": "postgresql://u@h/db"}, "audit_store", "postgresql://u@h/db"),
+        ({"audit-store": "postgresql://u:${env:P}@h/db"}, "audit_store", "postgresql://u:${env:P}@h/db"),
+        ({"audit-store": "u@h"}, "audit_store", "u@h"),
+        ({"waivers": []}, "waivers", ()),
+    ],
+)
+def test_a_key_of_a_profile_gives_its_value_or_its_default(keys, field, value) -> None:
+    assert getattr(decode_profiles(block({"profiles": {"p": keys}}), "f").profiles["p"], field) == value
+
+
+WAIVER = {"id": "EOS080", "subject": "a", "owner": "o", "reason": "r", "expires": "2026-12-31"}
+
+
+@pytest.mark.parametrize(
+    ("keys", "says"),
+    [
+        ({"audit-store": "postgresql://u:p@h/db"}, "f: profile p: audit-store holds a password"),
+        ({"audit-store": "u:p@h"}, "f: profile p: audit-store holds a password"),
+        ({"audit-store": "u:p://q@h"}, "f: profile p: audit-store holds a password"),
+        ({"audit-store": "postgresql://u:p@h@i/db"}, "f: profile p: audit-store holds a password"),
+        ({"connect-url": "http://u@h"}, "f: profile p: connect-url holds a user and password"),
+        ({"group-id": 1.5}, "f: profile p: group-id is not text"),
+        ({"cluster-id": 1 << 128}, "f: profile p: cluster-id is a number beyond all limits"),
+        ({"cluster-id": -(1 << 128)}, "f: profile p: cluster-id is a number beyond all limits"),
+        ({"properties": {"a": 1 << 128}}, "f: profile p: properties is a number beyond all limits"),
+        ({"properties": []}, "f: profile p: properties is not a mapping of keys to values"),
+        *(
+            (
+                {"waivers": [{key: WAIVER[key] for key in WAIVER if key != missing}]},
+                f"f: profile p: waiver 1 has no {missing}",
+            )
+            for missing in ("id", "subject", "owner", "reason")
+        ),
+        ({"waivers": [WAIVER, {**WAIVER, "owner": ""}]}, "f: profile p: waiver 2 has no owner"),
+        ({"waivers": [{**WAIVER, "expires": 5}]}, "f: profile p: waiver 1: expires is not a day"),
+        ({"waivers": [{**WAIVER, "expires": None}]}, "f: profile p: waiver 1: expires is not a day"),
+    ],
+)
+def test_a_value_that_a_profile_may_not_have_is_refused_with_its_place(keys, says) -> None:
+    with pytest.raises(ConfigError) as caught:
+        decode_profiles(block({"profiles": {"p": keys}}), "f")
+    assert caught.value.message == says
+
+
+def test_any_name_is_one_of_a_profile_and_none_need_be_there() -> None:
+    assert set(decode_profiles("profiles: {timeouts: }", "f").profiles) == {"timeouts"}
+    assert decode_profiles("", "f").profiles == {}
+    assert decode_profiles("profiles: ", "f").current is None
