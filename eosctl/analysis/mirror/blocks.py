@@ -145,24 +145,29 @@ class Runs:
         self.more = kept.more
         self._most = most
         self._following = kept.following
+        self._left_out: tuple[int, int] | None = None
 
     def kept(self) -> KeptRuns:
         return KeptRuns(tuple(self.stretches), self.more, self._following)
 
     def add(self, at: tuple[int, int], following: tuple[int, int], found: Stretch) -> None:
         """Records at the place `at` (source, target), joined to the stretch that ends there."""
-        if self._following == at and self.stretches:
+        if at == self._left_out:
+            self._left_out = following
+        elif at == self._following:
             last = self.stretches[-1]
             self.stretches[-1] = last._replace(
                 source_end=max(last.source_end, found.source_end),
                 target_end=max(last.target_end, found.target_end),
                 records=last.records + found.records,
             )
+            self._following = following
         elif len(self.stretches) < self._most:
             self.stretches.append(found)
+            self._following, self._left_out = following, None
         else:
             self.more += 1
-        self._following = following
+            self._following, self._left_out = None, following
 
     @property
     def records(self) -> int:
