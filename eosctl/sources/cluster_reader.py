@@ -355,8 +355,8 @@ def require_sources(statuses: Mapping[str, ConnectorStatus] | Skipped, names: It
         if name in known and known[name].type == "sink":
             raise UsageError(
                 f"connector {name} is a sink: it has no source offsets and no transactional IDs",
-                hint=f"its position is the offsets of its consumer group, of an Iceberg sink of two groups: "
-                f"`eosctl connector show {name}` shows them",
+                hint="a sink's position is in its consumer group (an Iceberg sink has two): "
+                f"`eosctl connector show {name}` shows it",
             )
 
 

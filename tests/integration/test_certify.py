@@ -161,4 +161,4 @@ def test_a_disk_that_others_share_is_not_filled(eosctl: Eosctl, plugin: Path, tm
     config = lying(tmp_path, "none", state="${certify:state}")
     ran = eosctl("certify", "--plugin", plugin, "--config", config, *LOAD, "--state", tmp_path)
     assert ran.exit_code == 2
-    assert f"--state {tmp_path}is not a separate file system" in ran.stderr
+    assert f"--state {tmp_path} is not a separate file system" in ran.stderr

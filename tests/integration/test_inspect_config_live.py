@@ -98,7 +98,7 @@ def test_a_sink_is_no_connector_that_does_not_exist_and_none_without_zombies(
         ran = eosctl(*words, *here)
         assert (ran.exit_code, ran.stdout) == (2, ""), words
         assert f"connector {name} is a sink: it has no source offsets and no transactional IDs" in ran.stderr
-        assert f"consumer group connect-{name}" in ran.stderr
+        assert f"`eosctl connector show {name}` shows it" in ran.stderr
     worker.ask("DELETE", f"/connectors/{name}")
 
 
