@@ -92,7 +92,7 @@ def _pending_with_running_tasks(case: _Case) -> Finding | None:
     fencing = case.connector.next_start.rule in {NextStartRule.FENCE, NextStartRule.SINGLE_TASK}
     # A stop commits 0 tasks before the workers end those that run: none of these was started after the commit.
     starts = state.target_state is TargetState.STARTED and state.task_count != 0
-    if case.connector.type is not ConnectorType.SOURCE or not fencing or not starts or not case.running:
+    if not fencing or not starts or not case.running:
         return None
     return _start_in_progress(case) or case.finding(
         kinds.PENDING_FENCING_WITH_RUNNING_TASKS,
@@ -381,7 +381,7 @@ def open_transaction(
     if first is None and stable is None:
         return []
     start = stable if first is None else first.offset
-    producer = None if first is None or first.producer is None else first.producer
+    producer = None if first is None else first.producer
     writer = f" of producer {producer}" if producer else ""
     leader = f"connect-cluster-{group_id}" if group_id else "connect-cluster-<group.id>"
     finding = kinds.OPEN_TRANSACTION.finding(

@@ -227,7 +227,7 @@ class Merger(Struct, frozen=True):
         general = self._open(OffsetStore(self.worker_place, level))
         own = first.connector_specific
         specific = None if own is None or own.place == self.worker_place else self._open(own)
-        only = specific is None and len(opened) == 1 and opened[0].fallback is None and opened[0].primary == general
+        only = len(opened) == 1 and opened[0].fallback is None and opened[0].primary == general
         if opened[0].primary == general:
             general = opened[0].primary
         held = opened[0].primary.topic if only else None
@@ -282,7 +282,7 @@ class Merger(Struct, frozen=True):
 
     def _shown(self, store: Opened, raw: bytes, seen: list[StoredOffset] | None = None) -> Answer:
         """The newest record that a reader holds; otherwise one that it does not see."""
-        if store.topic is None or isinstance(store.topic, Skipped):
+        if isinstance(store.topic, Skipped):
             return store.topic
         seen = store.seen(raw, self.decode) if seen is None else seen
         return _newest(seen or store._replace(level=IsolationLevel.READ_UNCOMMITTED).seen(raw, self.decode))
@@ -328,7 +328,7 @@ def _answer(store: Opened, seen: list[StoredOffset]) -> Answer:
     """The offset that this store alone answers: None for a tombstone or an unusable value."""
     if isinstance(store.topic, Skipped):
         return store.topic
-    if len(seen) > 1 and len({stored.record.value for stored in seen}) > 1:
+    if len({stored.record.value for stored in seen}) > 1:
         partitions = ", ".join(str(stored.topic_partition.partition) for stored in seen)
         return Skipped(f"{store.place} has it in partitions {partitions}; the last record read wins")
     stored = _newest(seen)

@@ -69,11 +69,10 @@ def config_events(records: Iterable[ConfigRecord], place: TopicPartition, events
             continue
         if name is not None and record.kind is RecordKind.TASK_COMMIT:
             waiting.pop(name, None)
-        is_config = isinstance(record, ConnectorConfigRecord) and effect is Effect.APPLIED
         if isinstance(record, TargetStateRecord) and record.removed and configs.get(record.connector) is None:
             continue  # a part of the deletion
         kind, what = _KINDS.get(record.kind, EventKind.CONFIG_RECORD), ""
-        if isinstance(record, ConnectorConfigRecord) and is_config:
+        if isinstance(record, ConnectorConfigRecord) and effect is Effect.APPLIED:
             kind, what = _config_change(configs.get(record.connector), record.properties)
             configs[record.connector] = record.properties
         missing = () if name is None else replay.missing_tasks(name)

@@ -429,6 +429,37 @@ def test_a_commit_without_a_record_says_how_many_tasks_it_has(tasks, were):
     assert finding.cure.count("POST") == tasks
 
 
+@pytest.mark.parametrize(("tasks", "last"), [(999, 998), (1000, 999), (1001, 999)])
+def test_a_cure_names_a_thousand_tasks_at_most(tasks, last):
+    log = Log().healthy("x", 1).config("y").commit("y", tasks)
+    cure = only(log, "commit-without-task-count-record", types={"y": "source"}).cure
+    assert f"the same for tasks 10-{last};" in cure
+
+
+def test_a_commit_of_a_deleted_connector_needs_no_record():
+    log = Log().healthy("x", 1).config("y").tasks("y", 0).commit("y", 1).put("connector-y", None)
+    assert set(found(log, types={"y": "source"})) == {"orphan-records"}
+
+
+def test_tasks_of_a_sink_that_has_a_record_run_without_fencing():
+    log = healthy().writer(7).tasks("x", 0, 1).commit("x", 2)
+    assert found(log, running_tasks={"x": 2}, types={"x": "sink"}) == {}
+    assert set(found(log, running_tasks={"x": 2}, types={})) == {"pending-fencing-with-running-tasks"}
+
+
+def test_facts_that_were_not_read_are_skipped_and_no_finding():
+    inspection = inspected(healthy(), topic_facts=Skipped("not authorized"))
+    assert inspection.findings == ()
+    assert inspection.skipped["topic"] == Skipped("not authorized")
+    assert "cleanup_policy" not in inspection.skipped
+
+
+@pytest.mark.parametrize(("partitions", "is_wrong"), [(1, False), (2, True)])
+def test_one_partition_is_right(partitions, is_wrong):
+    facts = TopicFacts("connect-configs", partitions, 1, {"cleanup.policy": "compact"})
+    assert ("more-than-one-partition" in found(healthy(), topic_facts=facts)) is is_wrong
+
+
 @pytest.mark.parametrize("state", ["STOPPED", "PAUSED"])
 def test_a_connector_that_does_not_start_needs_no_record(state):
     log = Log().healthy("x", 1).config("y").tasks("y", 0).commit("y", 1).target("y", state)
@@ -626,6 +657,17 @@ def test_a_cleanup_policy_is_compact_alone(policy, severity):
         ("c", {"topics": "a b", "connector.class": "X"}, "source", 0),
         ("c", {"topics": "${a b}"}, "sink", 0),
         ("c", {"offsets.storage.topic": "a b"}, "source", 1),
+        ("c", {"offsets.storage.topic": "a.b"}, "source", 0),
+        ("c", {"offsets.storage.topic": "${a b}"}, "source", 0),
+        ("c", {"topics": "a,b"}, "sink", 0),
+        ("c", {"topics": "a b,c d"}, "sink", 2),
+        ("c", {"topic": "a b", "connector.class": "FileStreamSource"}, "source", 1),
+        ("c", {"topic": "a b", "connector.class": "X"}, "source", 0),
+        ("c\n", {}, "source", 1),
+        ("\n", {}, "source", 2),
+        ("c", {"exactly.once.support": " Required "}, "source", 0),
+        ("c", {"transaction.boundary": "never"}, "source", 1),
+        ("c", {"transaction.boundary": "never"}, "sink", 0),
         ("c", {"offsets.storage.topic": "a b"}, "sink", 0),
         ("c", {"tasks.max": "0"}, "sink", 1),
         ("c", {"exactly.once.support": "x"}, "sink", 0),
@@ -647,3 +689,8 @@ def test_a_connector_is_impossible_by_a_name_or_a_value_that_no_worker_takes(nam
 def test_a_long_value_is_cut(length, shown):
     [reason] = why_impossible(ConnectorConfig("c", as_properties({"exactly.once.support": "b" * length}), "source"))
     assert reason == f"exactly.once.support is {shown}, not requested or required"
+
+
+def test_a_value_that_is_hidden_is_not_shown():
+    [reason] = why_impossible(ConnectorConfig("c", as_properties({"exactly.once.support": "[hidden]"}), "source"))
+    assert reason == "exactly.once.support is no text, not requested or required"

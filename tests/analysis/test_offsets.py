@@ -5,18 +5,36 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eosctl.analysis.inspection import next_start
-from eosctl.analysis.offsets import OffsetsFold, Opened, as_renamed, compare_offsets, fold_offsets
+from eosctl.analysis.offsets import (
+    Merger,
+    OffsetsFold,
+    Opened,
+    as_renamed,
+    by_key,
+    compare_offsets,
+    fold_offsets,
+    with_source,
+)
+from eosctl.codecs.offsets_topic import decode_offsets_value
 from eosctl.model.config_topic import NextStartRule
 from eosctl.model.connectors import ConnectorType, TargetState
 from eosctl.model.names import TopicPartition
 from eosctl.model.offsets import (
+    AtSource,
     Change,
     KeyRecords,
     KnownPhase,
     MergedOffset,
     OffsetId,
+    OffsetKey,
     OffsetsById,
+    OffsetsTopic,
+    OffsetStore,
+    OffsetStores,
     Order,
+    Served,
+    SourceRead,
+    SourceServer,
     StoredOffset,
     StorePlace,
 )
@@ -218,6 +236,9 @@ ID = OffsetId("c", '{"f": 1}')
         (None, {"p": 1}, Change.ONLY_IN_B),
         (None, None, None),
         (Skipped("two values"), {"p": 1}, Change.UNKNOWN),
+        ({"p": 1}, Skipped("two values"), Change.UNKNOWN),
+        (None, Skipped("two values"), Change.UNKNOWN),
+        (Skipped("two values"), Skipped("two values"), Change.UNKNOWN),
     ],
 )
 def test_each_offset_is_the_same_or_differs(a: object, b: object, change: Change | None) -> None:
@@ -455,3 +476,161 @@ def test_a_record_waits_that_is_the_last_one_in_an_open_transaction_and_only_for
     for unread in (None, Skipped("unread")):
         assert opened._replace(topic=unread).waiting(b"k") is None
         assert opened._replace(topic=unread).seen(b"k", lambda _: {}) == []
+
+
+COMMITTED_ONLY, ALL = IsolationLevel.READ_COMMITTED, IsolationLevel.READ_UNCOMMITTED
+GLOBAL, ITS_OWN = StorePlace("global"), StorePlace("own")
+UNREAD = Skipped("it may not be read")
+Held = OffsetsTopic | Skipped | None
+
+
+def store(place: StorePlace, level: IsolationLevel = COMMITTED_ONLY) -> OffsetStore:
+    return OffsetStore(place, level)
+
+
+def stores(general: OffsetStore | None, own: OffsetStore | None = None) -> OffsetStores:
+    return OffsetStores(general, own, GLOBAL, "")
+
+
+def of_stores(in_global: Held, in_own: Held, *candidates: OffsetStores, at: object = "/a") -> MergedOffset:
+    """One key over both topics, where these stores may apply."""
+    topics = {
+        place: by_key(held) if isinstance(held, OffsetsTopic) else held
+        for place, held in ((GLOBAL, in_global), (ITS_OWN, in_own))
+    }
+    key = OffsetKey(KEY.encode(), "c", None if at is None else {"filename": at})
+    [found] = Merger(GLOBAL, topics, decode_offsets_value).merge([key], candidates)
+    return found
+
+
+ONLY_GLOBAL, BOTH = stores(store(GLOBAL)), stores(store(GLOBAL), store(ITS_OWN))
+
+
+@pytest.mark.parametrize(
+    ("held", "effective", "words", "position"),
+    [
+        (log(COMMITTED), {"p": 0}, "worker-global store, global-0@0", None),
+        (log(COMMITTED, COMMITTED), {"p": 1}, "worker-global store, global-0@1", None),
+        (topic("global", [record(3, KEY, '{"position":4}')]), {"position": 4}, "worker-global store, global-0@3",
+         "FileStreamSource: byte 4 of the file"),
+        (topic("global", [record(0, KEY, None)]), None, "a tombstone in global", None),
+        (topic("global", [record(0, KEY, "[1]")]), None,
+         "the value in global cannot be used: the value is a list, not an object", None),
+        (topic("global"), None, "nothing in global", None),
+        (log(ABORTED), None, "nothing in global", None),
+        (log(OPEN), None, "nothing in global; an open transaction may replace it (offset 0)", None),
+        (None, None, "global does not exist", None),
+        (UNREAD, UNREAD, "it may not be read", None),
+    ],
+)  # fmt: skip
+def test_the_only_store_answers_what_it_has_and_says_why_it_has_nothing(held, effective, words, position) -> None:
+    found = of_stores(held, None, ONLY_GLOBAL)
+    assert (value(found.kafka_effective), value(found.kip618_effective)) == (effective, effective)
+    assert (found.provenance, found.position, found.shadowed, found.connector_specific) == (
+        words,
+        position,
+        False,
+        None,
+    )
+
+
+@pytest.mark.parametrize(
+    ("in_global", "in_own", "effective", "promised", "shadowed", "words"),
+    [
+        (log(COMMITTED), topic("own"), None, {"p": 0}, True,
+         "nothing in own hides the offset in global: it begins from nothing"),
+        (log(COMMITTED), None, None, {"p": 0}, True,
+         "nothing in own hides the offset in global: it begins from nothing"),
+        (topic("global"), topic("own"), None, None, False, "nothing in own"),
+        (None, None, None, None, False, "own does not exist"),
+        (UNREAD, topic("own"), None, UNREAD, False, "nothing in own"),
+        (log(COMMITTED), UNREAD, UNREAD, UNREAD, False, "it may not be read"),
+        (log(COMMITTED), topic("own", [record(0, KEY, None)]), None, {"p": 0}, False, "a tombstone in own"),
+        (log(COMMITTED), topic("own", [record(0, KEY, "[1]")]), None, {"p": 0}, False,
+         "the value in own cannot be used: the value is a list, not an object"),
+        (UNREAD, log(COMMITTED, name="own"), {"p": 0}, {"p": 0}, False, "connector-specific store, own-0@0"),
+    ],
+)  # fmt: skip
+def test_of_two_stores_the_own_one_answers_and_kip_618_falls_back(
+    in_global, in_own, effective, promised, shadowed, words
+) -> None:
+    found = of_stores(in_global, in_own, BOTH)
+    assert (value(found.kafka_effective), value(found.kip618_effective)) == (effective, promised)
+    assert (found.shadowed, found.provenance) == (shadowed, words)
+    assert (found.worker_global == UNREAD, found.connector_specific == UNREAD) == (
+        in_global is UNREAD,
+        in_own is UNREAD,
+    )
+
+
+@pytest.mark.parametrize(
+    ("candidate", "shown"),
+    [
+        (ONLY_GLOBAL, {"p": 0}),
+        (stores(store(GLOBAL, ALL)), {"p": 1}),
+        (BOTH, {"p": 0}),
+        (stores(store(GLOBAL, ALL), store(ITS_OWN)), {"p": 1}),
+        (stores(store(GLOBAL), store(ITS_OWN, ALL)), {"p": 0}),
+        (stores(None, store(ITS_OWN)), {"p": 0}),
+        (stores(None, store(ITS_OWN, ALL)), {"p": 1}),
+    ],
+)
+def test_the_worker_s_topic_is_shown_as_its_reader_or_else_the_connector_s_reads_it(candidate, shown) -> None:
+    found = of_stores(log(COMMITTED, ABORTED), topic("own"), candidate)
+    assert value(found.worker_global) == shown
+    assert value(of_stores(log(ABORTED), topic("own"), candidate).worker_global) == {"p": 0}, "unseen, and shown"
+
+
+@pytest.mark.parametrize(
+    ("candidates", "in_own", "undecided"),
+    [
+        ((ONLY_GLOBAL, BOTH), topic("own"), True),
+        ((ONLY_GLOBAL, BOTH), topic("own", [record(0, KEY, '{"p":9}')]), True),
+        ((ONLY_GLOBAL, stores(store(GLOBAL, ALL))), None, False),
+        ((BOTH, stores(store(GLOBAL), store(ITS_OWN, ALL))), log(COMMITTED, name="own"), False),
+        ((BOTH, stores(store(GLOBAL), store(ITS_OWN, ALL))), log(COMMITTED, ABORTED, name="own"), True),
+    ],
+)
+def test_stores_that_may_apply_decide_where_they_agree(candidates, in_own, undecided) -> None:
+    found = of_stores(log(COMMITTED), in_own, *candidates)
+    assert isinstance(found.kafka_effective, Skipped) is undecided
+    assert isinstance(found.kip618_effective, Skipped) is undecided
+    assert found.shadowed is False
+
+
+def test_a_null_source_partition_has_no_position_and_is_lost_with_the_newest_workers() -> None:
+    found = of_stores(log(COMMITTED), None, ONLY_GLOBAL, at=None)
+    assert (found.kafka_effective, value(found.kip618_effective), found.position) == (None, {"p": 0}, None)
+
+
+POSTGRES = OffsetId("c", '{"server": "shop"}')
+LSN = {"lsn": 4, "txId": 5, "ts_usec": 6}
+GONE = "there is no logical slot s; Debezium creates one that begins at the present, 0/7: changes from 0/4 to there"
+
+
+@pytest.mark.parametrize(
+    ("identity", "offset", "source", "seen"),
+    [
+        (POSTGRES, LSN, SourceRead(SourceServer(7), "s"), GONE),
+        (POSTGRES, LSN, SourceRead(UNREAD, "s"), UNREAD),
+        (POSTGRES, LSN, SourceRead(SourceServer(7), UNREAD), UNREAD),
+        (POSTGRES, LSN, SourceRead(UNREAD, Skipped("of the slot")), UNREAD),
+        (POSTGRES, None, SourceRead(SourceServer(7), "s"), None),
+        (POSTGRES, Skipped("two values"), SourceRead(SourceServer(7), "s"), None),
+        (ID, {"p": 1}, SourceRead(SourceServer(7), "s"), None),
+        (OffsetId("c", '{"filename": "/a"}'), {"position": 1}, SourceRead(SourceServer(7), "s"), None),
+    ],
+)
+def test_the_source_is_asked_about_known_positions_of_debezium_on_postgresql(identity, offset, source, seen) -> None:
+    other = {"p": 1} if offset is None else None
+    for a, b in ((offset, other), (other, offset)):
+        difference = compare_offsets("A", {identity: a}, "B", {identity: b})
+        [change] = with_source(difference, lambda _: source).changes
+        found, beside = (change.source_a, change.source_b) if a is offset else (change.source_b, change.source_a)
+        assert beside is None
+        if isinstance(seen, str):
+            assert isinstance(found, AtSource)
+            assert found.served is Served.GONE
+            assert found.words.startswith(seen)
+        else:
+            assert found == seen

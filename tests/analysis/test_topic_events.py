@@ -179,6 +179,7 @@ def status_story(*records: StatusRecord, connectors: tuple[str, ...] = ()) -> li
             "RUNNING, generation 3",
             Severity.INFO,
         ),
+        (status(connector="", reason="no JSON"), EventKind.TASK_STATE, "discarded: no JSON", Severity.WARNING),
         (status(), EventKind.TASK_STATE, "status removed", Severity.INFO),
         (status(reason="no JSON"), EventKind.TASK_STATE, "discarded: no JSON", Severity.WARNING),
         (status(StatusKind.TOPIC, topic="t"), EventKind.TOPIC_USED, "topic t is used", Severity.INFO),
@@ -189,6 +190,7 @@ def status_story(*records: StatusRecord, connectors: tuple[str, ...] = ()) -> li
 def test_a_status_says_its_state_and_whether_it_is_bad(record, kind, what, severity):
     [found] = status_story(record)
     assert (found.kind, found.what, found.severity) == (kind, what, severity)
+    assert found.connector == (record.connector or None)
 
 
 @pytest.mark.parametrize(
@@ -299,6 +301,7 @@ def test_a_producer_that_was_initialized_wrote_only_where_a_transaction_follows(
         ((ONGOING, PREPARE_ABORT), ("transaction-begun", "PrepareAbort, and markers are not all written")),
         ((ONGOING, COMMITTED), ("transaction-committed", "committed")),
         ((PREPARE_COMMIT,), None),
+        ((EMPTY,), ("producer-initialized", "initialized; transaction timeout 60000 ms; it began no transaction")),
         ((ONGOING, EMPTY), ("producer-fenced", None)),
     ],
 )
@@ -309,6 +312,24 @@ def test_a_transaction_that_has_not_ended_is_reported_by_its_begin(states, last)
     else:
         assert found[-1][0] == last[0]
         assert last[1] in {None, found[-1][1]}
+
+
+def test_a_record_without_partitions_has_none():
+    story, found = transaction_story(logged(1, ONGOING, partitions=None))
+    assert found == [("transaction-begun", "transaction begun in 0 partitions; it has not ended")]
+    story, _ = transaction_story(logged(1, PREPARE_COMMIT, partitions=None))
+    assert (story.owners, story.written) == ({7: ORDERS}, set())
+
+
+def test_an_event_of_an_id_names_its_producer_until_it_is_forgotten():
+    events = Events()
+    story = TransactionEvents(events, NAMES, "g")
+    story.add_all([logged(1, ONGOING, epoch=3), logged(2, ABORTED, epoch=3), logged(4, None)])
+    found = {each.kind: each.actor for each in events.collected()}
+    assert found[EventKind.TRANSACTION_ABORTED] == Actor(
+        transactional_id="g-orders-0", producer=ProducerIdAndEpoch(7, 3)
+    )
+    assert found[EventKind.ID_FORGOTTEN] == Actor(transactional_id="g-orders-0")
 
 
 def test_the_begin_of_a_transaction_is_its_first_record():
@@ -348,6 +369,17 @@ def test_an_abort_is_the_coordinator_s_where_the_epoch_is_another_before_transac
     _, found = transaction_story(logged(1, ONGOING), logged(50, ABORTED, **end))
     assert ("by its coordinator" in found[-1][1]) is by_coordinator
     assert ("after" in found[-1][1]) is lasted
+
+
+@pytest.mark.parametrize(("decided", "completed", "by_coordinator"), [(0, 1, False), (1, 1, True), (1, 0, True)])
+def test_the_epoch_of_the_decision_says_who_aborted(decided, completed, by_coordinator):
+    """Completion may raise the epoch for the next transaction."""
+    _, found = transaction_story(
+        logged(1, ONGOING),
+        logged(40, PREPARE_ABORT, epoch=decided, start=1_000),
+        logged(50, ABORTED, epoch=completed, start=1_000),
+    )
+    assert ("by its coordinator" in found[-1][1]) is by_coordinator
 
 
 @pytest.mark.parametrize(("at", "is_timeout"), [(60, False), (61, True), (62, True)])
@@ -417,6 +449,28 @@ def test_a_transaction_bounds_a_producer_without_initialization_where_each_has_a
     assert story.bounds == ({ProducerIdAndEpoch(7, 5): (1_000, 3_000)} if known else {})
 
 
+@pytest.mark.parametrize(
+    ("initialized", "begun", "ended", "bounds"),
+    [
+        (5, 7, 9, (5_000, 9_000)),
+        (5, 3, 9, (3_000, 9_000)),
+        (5, 7, 6, (5_000, 7_000)),
+        (5, 4, 3, (3_000, 5_000)),
+        (5, 5, 5, (5_000, 5_000)),
+    ],
+)
+def test_a_producer_s_times_reach_from_the_earliest_to_the_latest_where_clocks_went_back(
+    initialized, begun, ended, bounds
+):
+    story, _ = transaction_story(logged(initialized, EMPTY), logged(begun, ONGOING), logged(ended, COMMITTED))
+    assert story.bounds == {ProducerIdAndEpoch(7, 0): bounds}
+
+
+def test_a_producer_whose_transaction_is_open_has_no_last_time():
+    story, _ = transaction_story(logged(5, EMPTY), logged(7, ONGOING))
+    assert story.bounds == {}
+
+
 def test_times_of_the_last_producers_are_kept():
     story = TransactionEvents(Events(), NAMES, "g")
     story.add_all(logged(number, EMPTY, producer_id=number) for number in range(MOST_BOUNDS + 1))
@@ -474,7 +528,21 @@ def test_the_first_generation_names_its_workers_and_no_change_of_leader():
 
 
 def test_a_generation_without_members_is_a_warning():
-    assert [each.severity for each in group_story(generation(1, None))[1]] == [Severity.WARNING]
+    [found] = group_story(generation(1, None))[1]
+    assert (found.severity, found.what) == (Severity.WARNING, "generation 1: 0 workers")
+    assert found.actor == Actor()
+
+
+def test_a_member_without_an_assignment_or_an_address_has_no_tasks_and_its_id():
+    members = GroupMember("w1", "http://w1:8083/", None), GroupMember("w2", None, (ORDERS,))
+    now = GroupGeneration(2, "w1", ConnectGroup("Stable", "connect", "sessioned", members, "http://w1:8083/"))
+    _, found = group_story(generation(1, "w1", w1=(0,)), now)
+    assert found[1].what == "generation 2: 2 workers; joined: w2; orders-0 to w2"
+
+
+def test_a_task_that_no_worker_has_any_more_is_named():
+    _, found = group_story(generation(1, "w1", w1=(0, 1)), generation(2, "w1", w1=(1,)))
+    assert found[1].what == "generation 2: 1 worker; orders-0 to no worker"
 
 
 # Offsets
@@ -504,6 +572,10 @@ T0 = 1_790_000_000_000
         (Log().config("c").put("connector-c", None), 1, T0 + 1),
         (Log().config("c").target("c", "STOPPED").put("connector-c", None), 2, T0 + 1),
         (Log().target("c", "STOPPED").config("c"), 1, T0),
+        (Log().target("c", "PAUSED"), 0, T0),
+        (Log().target("c", "PAUSED").config("c"), 1, None),
+        (Log().config("c").put("connector-c", None).target("c", "PAUSED"), 2, T0 + 1),
+        (Log().config("c").put("connector-c", None).config("c"), 2, None),
         (Log().config("c").writer(1, 0, RecordState.ABORTED).target("c", "STOPPED"), 1, None),
         (Log().config("c").put("session-key", {}).tasks("c", 0), 2, None),
     ],
@@ -604,12 +676,21 @@ def committed(at: int, producer_id: int | None = 7, kind: EventKind = EventKind.
         ([committed(1), committed(2 + LONGEST_PAUSE_MS)], [], [1, 1]),
         ([committed(1), committed(9_000)], [9_000 + CLOCKS_MS + 1], [2]),
         ([committed(1), committed(9_000)], [9_000 + CLOCKS_MS], [1, 1]),
+        ([Event(at, EventSource.STATUS, EventKind.TASK_STATE, "") for at in (1, 2)], [], [1, 1]),
         ([committed(1), Event(2, EventSource.STATUS, EventKind.TASK_STATE, ""), committed(3)], [], [2, 1]),
     ],
 )
 def test_commits_of_one_session_are_one_run(events, begun, runs):
     found = sorted(merged_offsets(reversed(events), {7: begun}), key=lambda each: each.at)
     assert [1 if each.run is None else each.run.events for each in found] == runs
+
+
+def test_commits_of_one_producer_with_an_epoch_for_each_transaction_are_one_run():
+    """Under transaction.version 2 (KIP-890)."""
+    later = committed(2)._replace(actor=Actor(producer=ProducerIdAndEpoch(7, 1)))
+    [found] = merged_offsets([committed(1), later], {})
+    assert found.run is not None
+    assert found.run.events == 2
 
 
 def test_the_session_of_a_producer_is_the_number_of_its_initializations_until_then():
