@@ -302,7 +302,7 @@ class _Others:
     def decided_since(self, data: Sequence[TransactionPart]) -> int:
         """Rule 1: the earliest time at which data was decided, in ms since the epoch."""
         before = bisect_left(self._ends, ended_ms(tuple(data)))
-        return max(0, _begun_ms(data), self._ends[before - 1] if before else 0)
+        return max(_begun_ms(data), self._ends[before - 1] if before else 0)
 
     def may_hold(self, data: Sequence[TransactionPart]) -> bool:
         """Rule 5, for data without offsets."""
@@ -403,7 +403,7 @@ def stalls_of(transaction: Transaction, inputs: JudgementInputs) -> Iterator[Sta
     for part in transaction:
         until = part.marker_timestamp if part.marker_offset is not None else None
         length = (inputs.as_of if until is None else until) - part.first_timestamp
-        if part.records and length >= STALL_MS and (until is None or length <= inputs.longest_ms):
+        if length >= STALL_MS and (until is None or length <= inputs.longest_ms):
             yield Stall(part.topic, part.partition, part.first, part.first_timestamp, until, part.producer_id, None)
 
 

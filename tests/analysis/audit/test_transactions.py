@@ -13,6 +13,9 @@ from eosctl.analysis.audit.transactions import (
     JudgementInputs,
     Known,
     Totals,
+    add_summaries,
+    duration_ms,
+    first_troubles,
     join_parts,
     judge_producer,
     match_parts,
@@ -25,6 +28,7 @@ from eosctl.codecs.record_batches import EndTransactionMarker, MarkerType
 from eosctl.model.audit import (
     ABORT_INTERVAL,
     MAX_TIMEOUT,
+    Anomaly,
     ClosedTransactions,
     CommittedData,
     OffsetsWrite,
@@ -32,7 +36,7 @@ from eosctl.model.audit import (
     TransactionSummary,
     longest_transaction_ms,
 )
-from eosctl.model.audit_states import ItemKind, ProducerItems, TransactionItem, TransactionPart
+from eosctl.model.audit_states import KEPT_PLACES, ItemKind, ProducerItems, TransactionItem, TransactionPart
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
 from eosctl.model.transaction_log import (
     LoggedTransaction,
@@ -97,7 +101,15 @@ def test_data_up_to_the_next_marker_is_one_part():
     ]
 
 
+def test_data_of_another_epoch_without_a_marker_between_is_another_part():
+    found = parts(data="d0@1 d1@2 c1@3")
+    assert [(each.first, each.committed, each.marker_offset) for each in found] == [(0, False, None), (10, True, 20)]
+    assert [(each.marker_timestamp, each.marker_epoch) for each in found] == [(-1, -1), (3, 1)]
+
+
 def test_a_commit_with_a_higher_epoch_shows_transaction_version_2():
+    assert raises_epochs(parts(data="c4@1 d4@2 c5@3")) is True, "a commit without data shows nothing"
+    assert raises_epochs([]) is None
     assert raises_epochs(parts(data="d3@1 c4@2")) is True
     assert raises_epochs(parts(data="d3@1 c3@2")) is False
     assert raises_epochs(parts(data="d3@1 a4@2 d5@3")) is None
@@ -112,11 +124,16 @@ def test_a_commit_with_a_higher_epoch_shows_transaction_version_2():
         ({"offsets": "d0@1 c0@5", "data": "d0@1 c0@11"}, [["offsets-0@0"], ["orders-0@0"]]),
         ({"offsets": "d0@1 c0@5", "data": "d0@1 a1@5"}, [["offsets-0@0"], ["orders-0@0"]]),
         ({"data": "d0@1 c0@5 d0@6 c0@7"}, [["orders-0@0"], ["orders-0@20"]]),
+        ({"offsets": "d0@1 c0@5", "data": "d0@1 c0@10", "data2": "d0@1 c0@11"},
+         [["offsets-0@0", "orders-0@0"], ["orders-1@0"]]),
+        ({"offsets": "d0@1 c0@7", "data": "d0@1 c0@5 d0@6 c0@7"}, [["offsets-0@0", "orders-0@0"], ["orders-0@20"]]),
+        ({"data": "d0@1 a0@5", "data2": "d0@1 a0@5"}, [["orders-0@0", "orders-1@0"]]),
+        ({"data": "c3@9", "data2": "d3@1 c4@20"}, [["orders-0@0"], ["orders-1@0"]]),
         ({"offsets": "c4@9", "data": "d3@1 c4@9"}, [["offsets-0@0", "orders-0@0"]]),
         ({"offsets": "d3@1", "data": "d3@1 c4@9"}, [["offsets-0@0", "orders-0@0"]]),
         ({"offsets": "d3@1", "data": "d0@1 c0@9"}, [["orders-0@0"], ["offsets-0@0"]]),
     ],
-)
+)  # fmt: skip
 def test_parts_are_put_together_by_their_epoch_or_by_the_clock(texts, expected):
     assert shape(join_parts(parts(**texts))) == expected
 
@@ -132,6 +149,27 @@ def test_parts_are_put_together_by_their_epoch_or_by_the_clock(texts, expected):
         ({"offsets": "d3@1 c4@9", "data": "d3@1"}, [("missing-marker", "orders-0", 0)]),
         ({"offsets": "d3@1", "data": "d3@1 c4@9"}, [("missing-marker", "offsets-0", 0)]),
         ({"offsets": f"d3@1 c4@{NOW - 5000}", "data": "d3@1"}, []),
+        ({"offsets": f"d3@1 c4@{NOW - 5001}", "data": "d3@1"}, [("missing-marker", "orders-0", 0)]),
+        ({"data": "d0@1 c0@9"}, [("data-without-offsets", "orders-0", 0)]),
+        ({"offsets": "d0@60009 c0@60010", "data": "d0@1 c0@9"}, [("unclear", "orders-0", 0)]),
+        ({"offsets": "d0@9 c0@20", "data": "d0@60020 c0@60081"}, [("unclear", "orders-0", 0)]),
+        ({"offsets": "d0@9 c0@20", "data": "d0@60021 c0@60081"}, [("data-without-offsets", "orders-0", 0)]),
+        *(
+            (
+                {
+                    "offsets": f"d0@1 c0@9 d0@9 c0@{offsets}",
+                    "data": f"d0@1 c0@9 d0@9 c0@{data}",
+                    "data2": f"d0@9 c0@{offsets}",
+                },
+                [(kind, "orders-0", 20)],
+            )
+            for offsets, data, kind in (
+                (4000, 3000, "unclear"),
+                (4001, 3000, "data-without-offsets"),
+                (3000, 4000, "unclear"),
+                (3000, 4001, "data-without-offsets"),
+            )
+        ),
         ({"offsets": "d3@1 c4@9", "data": "d3@1 a4@9"}, [("mixed-markers", "offsets-0", 0)]),
         ({"offsets": "d0@1 c0@60000", "data": "d0@1 c0@9"}, [("unclear", "orders-0", 0)]),
         ({"offsets": "d0@1 c0@60010", "data": "d0@1 c0@9"}, [("unclear", "orders-0", 0)]),
@@ -175,6 +213,52 @@ def test_data_is_judged_only_from_when_the_offsets_topics_are_whole(whole_since,
     assert kinds(parts(data="d3@1 c4@9"), inputs) == [(kind, "orders-0", 0)]
 
 
+def test_an_anomaly_has_the_time_of_its_marker_or_else_of_its_first_record():
+    def times(found: list[TransactionPart]) -> list[int]:
+        return [each.timestamp for _, anomalies in judge_producer(found, BENCH) for each in anomalies]
+
+    assert times(parts(data="d3@1 c4@9")) == [9]
+    assert times(parts(offsets="d3@2 c4@9", data="d3@1")) == [1]
+    assert list(judge_producer([], BENCH)) == []
+
+
+@pytest.mark.parametrize(
+    ("texts", "longest_ms", "duration"),
+    [
+        ({"data": "d3@10 c4@110"}, 100, 100),
+        ({"data": "d3@10 c4@110"}, 99, None),
+        ({"data": "d3@10 c4@10"}, 100, 0),
+        ({"data": "d3@11 c4@10"}, 100, None),
+        ({"data": "d3@11 c4@10", "data2": "d3@8 c4@9"}, 100, 2),
+        ({"data": "d3@10 c4@110", "data2": "d3@9 c4@20"}, 100, 100),
+        ({"data": "d3@10"}, 100, None),
+        ({"data": "d3@-1"}, 100, None),
+        ({"data": "d3@0 a4@0"}, 100, 0),
+    ],
+)
+def test_a_transaction_lasts_from_its_first_credible_record_to_its_last_marker(texts, longest_ms, duration):
+    assert duration_ms(tuple(parts(**texts)), longest_ms) == duration
+
+
+def test_the_earliest_anomalies_of_each_kind_and_topic_are_kept():
+    def trouble(kind: str, at: int) -> Anomaly:
+        return Anomaly(kind, ("c",), "orders", 0, at, at, 7, 0, at, 1)
+
+    many = [trouble("unclear", at) for at in range(KEPT_PLACES + 1)]
+    found = first_troubles([*reversed(many), trouble("mixed-markers", 99)])
+    assert found == (trouble("mixed-markers", 99), *many[:KEPT_PLACES])
+    assert first_troubles(many[:KEPT_PLACES]) == tuple(many[:KEPT_PLACES])
+
+
+def test_summaries_of_transactions_are_added_by_connector_and_by_place():
+    one = summary(parts(data="d3@100 c4@700"))
+    added = add_summaries([one, one, TransactionSummary()])
+    assert [each[:7] for each in added.figures] == [("orders", 2, 0, 8, 800, 0, 0)]
+    assert (added.figures[0].sizes, added.figures[0].durations) == (((3, 2),), ((10, 2),))
+    assert added.tallies == (("data-without-offsets", ("orders",), "orders", 2, 8),)
+    assert added.anomalies == one.anomalies, "the same place"
+
+
 def test_data_of_unowned_producers_and_topics_is_not_judged():
     assert kinds(parts(data="d3@1 c4@9"), BENCH._replace(owners=Owners({}, {}))) == []
 
@@ -207,6 +291,10 @@ def test_a_transaction_counts_once_for_each_topic_however_many_partitions():
         (f"d3@1000 c4@{1001 + 15 * MINUTE + 15_000}", []),
         (f"d3@{NOW - 1000}", [(NOW - 1000, None)]),
         (f"d3@{NOW - 999}", []),
+        ("d3@1000", [(1000, None)]),
+        ("c4@1000", []),
+        ("d3@1000 d4@1500 c5@2500", [(1000, None), (1500, 2500)]),
+        (f"d3@1000 c4@{1000 + 15 * MINUTE + 15_000}", [(1000, 1000 + 15 * MINUTE + 15_000)]),
     ],
 )
 def test_a_transaction_that_is_open_for_long_keeps_the_last_stable_offset_back(text, stalls):
@@ -226,7 +314,8 @@ def test_the_brokers_say_how_long_a_transaction_can_be():
 
 def reduced(found: dict[TopicPartition, list[tuple[TransactionItem, ...]]], as_of: int, carried=(), **known):
     places = {place: [(ProducerItems(7, each),) for each in rows] for place, rows in found.items()}
-    before = Known(places, {}, carried or ClosedTransactions())
+    tails = {place: [(ProducerItems(7, each),)] for place, each in known.get("tails", {}).items()}
+    before = Known(places, tails, carried or ClosedTransactions())
     return reduce_transactions(before, BENCH._replace(as_of=as_of), frozenset({"offsets"}), known.get("asked", ()))
 
 
@@ -236,6 +325,36 @@ def reduced(found: dict[TopicPartition, list[tuple[TransactionItem, ...]]], as_o
 def test_a_transaction_is_closed_after_a_quarter_of_an_hour(as_of, closed):
     done = reduced({DATA: [items("d3@1", "c4@9")]}, as_of)
     assert (done.left == {}, [producer_id for producer_id, _ in done.closed.producers] == [7]) == (closed, closed)
+
+
+@pytest.mark.parametrize(
+    ("ended", "closed"),
+    [(60_000 + 5 + 9, False), (60_000 + 5 + 10, True)],
+)
+def test_a_transaction_is_closed_beside_one_in_a_tail_that_ended_long_after_it(ended, closed):
+    both = items("d3@1", "c4@9", "d4@20", f"c5@{ended}")
+    done = reduced({DATA: [both[:2]]}, NOW, tails={DATA: both[2:]})
+    assert done.left == ({} if closed else {DATA: (ProducerItems(7, both[:2]),)})
+    assert [each.figures[0].committed for _, each in done.closed.producers] == ([1] if closed else [])
+    assert done.now.figures[0].committed == 2
+
+
+def test_a_marker_in_a_tail_ends_data_of_a_settled_range():
+    both = items("d3@1", "c4@9")
+    done = reduced({DATA: [both[:1]]}, NOW, tails={DATA: both[1:]})
+    assert (done.closed, done.left) == (ClosedTransactions(), {DATA: (ProducerItems(7, both[:1]),)})
+    assert done.now.figures[0].committed == 1
+    elsewhere = reduced({}, NOW, tails={DATA: both})
+    assert (elsewhere.closed, elsewhere.left) == (ClosedTransactions(), {})
+
+
+@pytest.mark.parametrize("again", [True, False])
+def test_what_an_earlier_run_found_of_an_offset_is_kept_while_it_is_asked_for(again):
+    write = OffsetsWrite("offsets", 0, 4, 7)
+    carried = ClosedTransactions(committed=(CommittedData(write, ()),))
+    done = reduced({}, NOW, carried, asked=[write] if again else [])
+    kept = carried.committed if again else ()
+    assert (done.now.committed, done.closed.committed) == (kept, kept)
 
 
 def test_nothing_of_a_producer_is_closed_while_it_has_an_open_part():
@@ -343,11 +462,35 @@ LONG_AGO = ("e0@0", "c0@10:o1", "C0@12", "c0@50:o2", "C0@52", "c0@90:o1", "C0@92
         ({"data": "d0@5 c0@99999 d0@80 c0@99999"}, []),
         ({"data": "d1@5 c1@11 d1@80 c1@91"}, []),
         ({"data2": "d0@5 c0@11", "data": "d0@80 c0@91"}, [50]),
+        ({"data": "d0@5 c1@11 d0@80 c1@91"}, []),
+        ({}, []),
     ],
 )
 def test_parts_are_matched_where_none_is_missing(texts, matched):
     found = match_parts(parts(**texts), decided(*LONG_AGO), NOW)
     assert sorted(each.decided_ms for each in found.values()) == matched
+
+
+@pytest.mark.parametrize(("later_ms", "matched"), [(9_999, [10]), (10_000, [])])
+def test_a_transaction_has_to_have_its_marker_once_it_was_complete_for_ten_seconds(later_ms, matched):
+    logged = decided("e0@0", "c0@10:1", "C0@12", "c0@50:1", "C0@52")
+    found = match_parts(parts(data="d0@5 c0@11"), logged, 52 + later_ms)
+    assert [each.decided_ms for each in found.values()] == matched
+
+
+@pytest.mark.parametrize(
+    ("marker", "is_of_it"), [(9, False), (10, True), (60_010, True), (120_012, True), (120_013, False)]
+)
+def test_a_marker_is_of_a_transaction_from_a_minute_before_its_decision_to_a_minute_behind_its_completion(
+    marker, is_of_it
+):
+    logged = decided("e0@0", "c0@60010:1", "C0@60012")
+    assert len(match_parts(parts(data=f"d0@5 c0@{marker}"), logged, NOW)) == is_of_it
+
+
+def test_logged_transactions_that_were_aborted_have_no_committed_part():
+    logged = decided("e0@0", "a0@10:1", "A0@11", "c0@50:1", "C0@52")
+    assert [each.decided_ms for each in match_parts(parts(data="d0@5 c0@51"), logged, NOW).values()] == [50]
 
 
 def test_transactions_of_one_millisecond_are_two():
