@@ -209,6 +209,11 @@ class LoggedDecisions:
                         one = self._producers.setdefault(producer_id, _LoggedProducer(begun))
                         _add(one.ended, producer_id, record.transactional_id, record.value)
 
+    def partitions(self) -> frozenset[TopicPartition]:
+        """All partitions of the transactions that were committed."""
+        ended = [each for one in self._producers.values() for each in one.ended if each.committed]
+        return frozenset().union(*(each.partitions or () for each in ended))
+
     def about(self, transaction: OpenTransaction, first_ms: int | None) -> Decision | Skipped | None:
         """By rules 1 to 4 and 6; first_ms is the timestamp of its first batch (None: not known)."""
         if self._newer & {None, transaction.transactional_id}:

@@ -381,10 +381,10 @@ def describe_producers(partitions: Iterable[TopicPartition]) -> Request:
     return Request(DescribeProducersRequest, {"topics": topics}, since="2.8")
 
 
-def write_abort_marker(
-    topic_partition: TopicPartition, producer: ProducerIdAndEpoch, coordinator_epoch: int
+def write_marker(
+    topic_partition: TopicPartition, producer: ProducerIdAndEpoch, coordinator_epoch: int, *, commit: bool = False
 ) -> Request:
-    """WriteTxnMarkers with one ABORT marker, to the partition's leader.
+    """WriteTxnMarkers with one ABORT or COMMIT marker, to the partition's leader.
 
     Answers markers[0].topics[0].partitions[0] of {partition_index, error_code}. Needs ClusterAction on the cluster, or
     Alter from brokers 3.8 on (KAFKA-16513). Version 0 was removed in Kafka 4.0; brokers know version 1 since 2.8.
@@ -397,7 +397,7 @@ def write_abort_marker(
             marker(
                 producer_id=producer.producer_id,
                 producer_epoch=producer.producer_epoch,
-                transaction_result=False,
+                transaction_result=commit,
                 topics=[
                     marker.WritableTxnMarkerTopic(
                         name=topic_partition.topic, partition_indexes=[topic_partition.partition]

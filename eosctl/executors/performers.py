@@ -21,7 +21,7 @@ from eosctl.executors.connectors import (
 )
 from eosctl.executors.fencing import Describe, fence_producers, fence_transaction
 from eosctl.executors.offsets import verify_offsets, write_offsets
-from eosctl.executors.transactions import CommitChecks, abort_in_partition, commit_transaction
+from eosctl.executors.transactions import CommitChecks, commit_transaction, end_in_partition
 from eosctl.model.failpoints import Failpoint, no_failpoint
 from eosctl.model.names import Side
 from eosctl.model.plan import (
@@ -39,6 +39,7 @@ from eosctl.model.plan import (
     SetConnectorConfig,
     StopConnector,
     VerifyOffsets,
+    WriteCommitMarker,
     WriteOffsets,
 )
 from eosctl.model.preconditions import OffsetsNow
@@ -107,7 +108,8 @@ def performers(
         SetConnectorConfig: partial(set_connector_config, access=access),
         ResumeConnector: on_its_side(partial(resume_connector, checks=checks)),
         AwaitOperator: on_its_side(partial(await_operator, checks=checks, say=say)),
-        AbortTransaction: on_its_side(abort_in_partition),
+        AbortTransaction: on_its_side(end_in_partition),
+        WriteCommitMarker: on_its_side(end_in_partition),
         CommitTransaction: on_its_side(partial(commit_transaction, checks=commits, failpoint=failpoint)),
         FenceTransaction: on_its_side(partial(fence_transaction, describe=describe)),
         CreateAcls: on_its_side(perform_create_acls),

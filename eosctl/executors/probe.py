@@ -34,7 +34,7 @@ from eosctl.clients.messages import (
     list_offsets,
     list_transactions,
     produce,
-    write_abort_marker,
+    write_marker,
 )
 from eosctl.clients.wire import Wire
 from eosctl.codecs.record_batches import decode_ending, decode_shown, encode_transactional_batch
@@ -195,7 +195,7 @@ class Scratch:
         )
 
     def write_marker(self, producer: ProducerIdAndEpoch, coordinator_epoch: int) -> Refusal | None:
-        request = write_abort_marker(self.place, producer, coordinator_epoch)
+        request = write_marker(self.place, producer, coordinator_epoch)
         answer = self._of_leader(request, "Write", lambda each: int(each.markers[0].topics[0].partitions[0].error_code))
         return answer if isinstance(answer, Refusal) else None
 

@@ -1,4 +1,6 @@
-"""Ending a hanging transaction: an ABORT marker that bypasses its coordinator (WriteTxnMarkers, KIP-664).
+"""Ending a hanging transaction: a marker that bypasses its coordinator (WriteTxnMarkers, KIP-664).
+
+It is ABORT, or the COMMIT that the coordinator decided on and did not write.
 
 1. The partition's leader reports the producer's open transaction. None: done before. From another offset: refused.
 2. The step's preconditions are read again, then the marker is written, under the producer epoch that the leader has.
@@ -24,7 +26,7 @@ from eosctl.clients.messages import (
     end_transaction,
     find_coordinators,
     list_offsets,
-    write_abort_marker,
+    write_marker,
 )
 from eosctl.clients.wire import Wire
 from eosctl.codecs.record_batches import EndTransactionMarker, MarkerType
@@ -32,7 +34,7 @@ from eosctl.errors import NotAuthorized, PartlyApplied, Refused, Unreachable
 from eosctl.executors.apply import Recheck
 from eosctl.model.failpoints import Failpoint, no_failpoint
 from eosctl.model.names import ProducerIdAndEpoch, Side, TopicPartition
-from eosctl.model.plan import AbortTransaction, CommitTransaction
+from eosctl.model.plan import AbortTransaction, CommitTransaction, WriteCommitMarker
 from eosctl.model.preconditions import TransactionNow
 from eosctl.model.records import IsolationLevel
 from eosctl.model.skipped import Skipped
@@ -47,8 +49,11 @@ NOT_ENOUGH_REPLICAS: Final = frozenset({19, 20})
 AGAIN: Final = MOVED | {UNKNOWN_TOPIC_OR_PARTITION, REQUEST_TIMED_OUT} | NOT_ENOUGH_REPLICAS
 
 
-def abort_in_partition(step: AbortTransaction, recheck: Recheck, *, access: ClusterAccess) -> str:
-    """Abort what the step names and say how the last stable offset moved.
+HangingStep = AbortTransaction | WriteCommitMarker
+
+
+def end_in_partition(step: HangingStep, recheck: Recheck, *, access: ClusterAccess) -> str:
+    """Abort or commit what the step names and say how the last stable offset moved.
 
     Raises Refused where something else is open, NotAuthorized naming the missing ACL, TimedOut where the leader does
     not confirm in time.
@@ -64,13 +69,14 @@ def abort_in_partition(step: AbortTransaction, recheck: Recheck, *, access: Clus
         )
     recheck()
     before = partition.last_stable_offset()
-    partition.write_marker(ProducerIdAndEpoch(step.producer_id, step.producer_epoch), step.coordinator_epoch)
+    commit = isinstance(step, WriteCommitMarker)
+    producer = ProducerIdAndEpoch(step.producer_id, step.producer_epoch)
+    partition.write_marker(producer, step.coordinator_epoch, commit=commit)
     after = partition.confirm(step, held=before == step.start_offset)
-    return f"aborted; the last stable offset moved from {before} to {after}" if after != before else _still_held(before)
-
-
-def _still_held(offset: int) -> str:
-    return f"aborted; the last stable offset is still {offset}: an earlier transaction is open"
+    done = "committed" if commit else "aborted"
+    if after != before:
+        return f"{done}; the last stable offset moved from {before} to {after}"
+    return f"{done}; the last stable offset is still {before}: an earlier transaction is open"
 
 
 class _Partition:
@@ -98,16 +104,16 @@ class _Partition:
                 return int(part.offset)
             self._again_or_raise(part.error_code, "Describe")
 
-    def write_marker(self, producer: ProducerIdAndEpoch, coordinator_epoch: int) -> None:
+    def write_marker(self, producer: ProducerIdAndEpoch, coordinator_epoch: int, *, commit: bool) -> None:
         """The marker, written; sent twice it does no harm, because nothing is open then."""
         while True:
-            request = write_abort_marker(self._place, producer, coordinator_epoch)
+            request = write_marker(self._place, producer, coordinator_epoch, commit=commit)
             code = self._wire.request(self._leader(), request).markers[0].topics[0].partitions[0].error_code
             if code == 0:
                 return
             self._refuse_or_again(code, producer)
 
-    def confirm(self, step: AbortTransaction, *, held: bool) -> int:
+    def confirm(self, step: HangingStep, *, held: bool) -> int:
         """The last stable offset, once the transaction is closed and no longer holds it."""
         while True:
             open_now = self.open_transaction(step.producer_id)

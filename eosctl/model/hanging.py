@@ -154,7 +154,8 @@ class Decision(Struct, frozen=True):
         held = transaction.producer
         return (
             f"write the commit marker: eosctl transactions commit {shlex.quote(self.transactional_id)} "
-            f"--producer-id {held.producer_id} --producer-epoch {held.producer_epoch}"
+            f"--producer-id {held.producer_id} --producer-epoch {held.producer_epoch} "
+            "--missing-markers"
         )
 
 

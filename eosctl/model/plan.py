@@ -164,6 +164,33 @@ class AbortTransaction(StepBase, frozen=True):
         return (TransactionHangs(*place, self.producer_id, self.start_offset, self.forced),)
 
 
+class WriteCommitMarker(StepBase, frozen=True):
+    """WriteTxnMarkers: the COMMIT marker that the coordinator decided on, into a partition that lacks it.
+
+    The transaction begins at start_offset there; decided_ms is when its coordinator decided, in ms since the epoch.
+    The marker bypasses the coordinator, which has completed the transaction. coordinator_epoch 0 stands for an unknown
+    one.
+    """
+
+    side: Side
+    topic: str
+    partition: int
+    producer_id: int
+    producer_epoch: int
+    coordinator_epoch: int
+    start_offset: int
+    transactional_id: str
+    decided_ms: int
+
+    def describe(self) -> str:
+        what = f"the commit marker of {self.transactional_id}, producer {self.producer_id}/{self.producer_epoch}"
+        return f"write {what}, into {self.topic}-{self.partition}, which lacks it from {self.start_offset} on"
+
+    def implied(self) -> tuple[Precondition, ...]:
+        place = self.side, self.topic, self.partition
+        return (TransactionHangs(*place, self.producer_id, self.start_offset, committed=True),)
+
+
 class CommitTransaction(StepBase, frozen=True):
     """EndTxn with COMMIT in the name of the producer that is gone (KIP-98).
 
@@ -431,6 +458,7 @@ Step = (
     | ResumeConnector
     | AwaitOperator
     | AbortTransaction
+    | WriteCommitMarker
     | CommitTransaction
     | FenceTransaction
     | CreateAcls

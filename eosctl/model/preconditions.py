@@ -11,6 +11,7 @@ from msgspec import Struct, field
 
 from eosctl.model.acls import AclBinding
 from eosctl.model.connectors import connector_path
+from eosctl.model.hanging import Decision
 from eosctl.model.names import ProducerIdAndEpoch, Side, TopicPartition
 from eosctl.model.skipped import Cause, Skipped
 from eosctl.model.text import first_few, pluralize
@@ -125,10 +126,14 @@ class OffsetsNow(Struct, frozen=True):
 
 
 class OpenNow(Struct, frozen=True):
-    """The open transaction of one producer in one partition: its beginning, and whether it hangs by KIP-664's rule."""
+    """The open transaction of one producer in one partition: its beginning, and whether it hangs by KIP-664's rule.
+
+    decision is its coordinator's, as in Verdict.
+    """
 
     start_offset: int
     hangs: bool | Skipped
+    decision: Decision | Skipped | None = None
 
 
 class PlanFacts(Struct, frozen=True):
@@ -316,7 +321,8 @@ class NoOpenTransaction(Struct, frozen=True):
 class TransactionHangs(Struct, frozen=True):
     """The producer's open transaction in the partition begins at start_offset and, unless forced, hangs (KIP-664).
 
-    It also holds if the producer has nothing open there any more: then there is nothing to abort.
+    Its coordinator decided to commit it (committed), or certainly did not. It also holds if the producer has nothing
+    open there any more: then there is nothing to end.
     """
 
     side: Side
@@ -325,6 +331,7 @@ class TransactionHangs(Struct, frozen=True):
     producer_id: int
     start_offset: int
     forced: bool = False
+    committed: bool = False
 
     @property
     def topic_partition(self) -> TopicPartition:
@@ -333,6 +340,8 @@ class TransactionHangs(Struct, frozen=True):
     def describe(self) -> str:
         place = f"{self.topic_partition}{self.side.suffix}"
         what = f"what producer {self.producer_id} has open in {place} begins at {self.start_offset}"
+        if self.committed:
+            return f"{what}, hangs, and was committed elsewhere"
         return what if self.forced else f"{what} and hangs"
 
     def violation(self, facts: PlanFacts) -> str | None:
@@ -342,11 +351,21 @@ class TransactionHangs(Struct, frozen=True):
             return None
         if now.start_offset != self.start_offset:
             return f"{what} has a transaction from offset {now.start_offset} open now, not from {self.start_offset}"
-        if self.forced or now.hangs is True:
+        if self.forced:
             return None
+        if now.hangs is True:
+            return self._decided_otherwise(what, now.decision)
         if isinstance(now.hangs, Skipped):
             return f"whether the transaction of {what} hangs is unknown: {now.hangs.reason}"
         return f"the transaction of {what} does not hang: its coordinator knows it"
+
+    def _decided_otherwise(self, what: str, decision: Decision | Skipped | None) -> str | None:
+        if isinstance(decision, Skipped):
+            return f"whether the transaction of {what} was committed is not known: {decision.reason}"
+        was_committed = decision is not None and decision.committed
+        if was_committed is self.committed:
+            return None
+        return f"the transaction of {what} was {'' if was_committed else 'not '}committed by its coordinator"
 
 
 class TransactionUnchanged(Struct, frozen=True):

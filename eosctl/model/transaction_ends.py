@@ -33,6 +33,13 @@ class CommitFacts(Struct, frozen=True):
     live: LiveOwners
 
 
+class MissingMarkerRequest(Struct, frozen=True):
+    """A transaction that its coordinator committed, with the producer that partitions without its marker have."""
+
+    transactional_id: str
+    producer: ProducerIdAndEpoch
+
+
 class AbortRequest(Struct, frozen=True):
     """The transactions to abort: their least age (ms), and whether to abort ones that do not hang."""
 

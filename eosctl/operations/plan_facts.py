@@ -10,6 +10,7 @@ from eosctl.codecs.offsets_topic import entries_by_connector, offsets_now
 from eosctl.errors import EosctlError, NotAuthorized, Refused, Unreachable, UsageError
 from eosctl.model.config_topic import ConnectorConfigRecord
 from eosctl.model.connectors import ConnectorState, Properties, TargetState
+from eosctl.model.hanging import OpenTransaction
 from eosctl.model.names import Side, TopicPartition
 from eosctl.model.offsets import Entry, OffsetsTopic, StorePlace
 from eosctl.model.preconditions import (
@@ -38,7 +39,7 @@ from eosctl.model.topics import TopicFacts
 from eosctl.model.transaction_log import TransactionLogRecord, TransactionLogValue
 from eosctl.model.transactions import ActiveProducer, AnsweredProducers, TransactionDescription, TransactionState
 from eosctl.model.workers import LiveOwners
-from eosctl.operations.hanging import join_with_coordinators
+from eosctl.operations.hanging import join_with_coordinators, read_decisions
 from eosctl.sources.cluster_reader import ClusterReader, read_live_owners, read_task_states, require_sources
 
 States = Mapping[str, ConnectorState] | Skipped
@@ -256,17 +257,22 @@ def read_topic_now(reader: ClusterReader, topic: str) -> TopicNow | None:
 
 def read_open_now(reader: ClusterReader, topic_partition: TopicPartition, producer_id: int) -> OpenNow | None:
     """The producer's open transaction in the partition now, or None. hangs is Skipped if unknown."""
-    found = reader.producers(reader.partitions({topic_partition.topic: frozenset({topic_partition.partition})}))
+    leaders = reader.partitions({topic_partition.topic: frozenset({topic_partition.partition})})
+    found = reader.producers(leaders)
     for place in found.unanswered:
         raise Unreachable(f"no leader answered for {place}")
     for each in found.producers:
         if each.producer.producer_id == producer_id and each.transaction_start_offset is not None:
-            return OpenNow(each.transaction_start_offset, read_or_skip(partial(_hangs, reader, each)))
+            hung = read_or_skip(partial(_hung, reader, each))
+            if isinstance(hung, Skipped) or hung is None:
+                return OpenNow(each.transaction_start_offset, False if hung is None else hung)
+            decisions = read_decisions(reader, [hung], leaders)
+            return OpenNow(each.transaction_start_offset, True, decisions[hung.place])
     return None
 
 
-def _hangs(reader: ClusterReader, producer: ActiveProducer) -> bool | Skipped:
-    """By KIP-664's rule."""
+def _hung(reader: ClusterReader, producer: ActiveProducer) -> OpenTransaction | Skipped | None:
+    """Its open transaction, if that hangs by KIP-664's rule."""
     access = reader.access()
     if isinstance(access, Skipped):
         return access
@@ -274,7 +280,7 @@ def _hangs(reader: ClusterReader, producer: ActiveProducer) -> bool | Skipped:
     joined = join_with_coordinators(reader, [producer])
     joined.require()
     (transaction,) = joined.transactions
-    return transaction.reason is not None
+    return None if transaction.reason is None else transaction
 
 
 def read_transaction_now(reader: ClusterReader, transactional_id: str) -> TransactionNow:

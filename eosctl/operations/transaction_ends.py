@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from eosctl.analysis.hanging import ALL_AGES
+from eosctl.analysis.hanging import ALL_AGES, LoggedDecisions
 from eosctl.analysis.transactions import KnownNames, ownership
 from eosctl.errors import Unreachable, UsageError
 from eosctl.model.fencing import FencingRequest
@@ -14,7 +14,7 @@ from eosctl.model.planned import Applied, Planned
 from eosctl.model.preconditions import NoLiveOwner
 from eosctl.model.skipped import Skipped
 from eosctl.model.text import pluralize
-from eosctl.model.transaction_ends import AbortRequest, CommitFacts, CommitRequest
+from eosctl.model.transaction_ends import AbortRequest, CommitFacts, CommitRequest, MissingMarkerRequest
 from eosctl.model.transactions import TransactionState, require_described
 from eosctl.operations.agreement import Show
 from eosctl.operations.hanging import search
@@ -25,7 +25,7 @@ from eosctl.operations.session import Session
 from eosctl.operations.transactions import read_connect_names
 from eosctl.operations.two_clusters import SourceAndTarget
 from eosctl.planning.fencing import choose_transaction_timeout
-from eosctl.planning.transaction_ends import plan_abort, plan_commit, plan_leftovers
+from eosctl.planning.transaction_ends import plan_abort, plan_commit, plan_leftovers, plan_missing_markers
 from eosctl.sources.cluster_reader import ClusterReader
 
 
@@ -157,3 +157,35 @@ def _read_and_plan(session: Session, request: AbortRequest) -> Planned:
     searched = search(session.reader, leaders, ALL_AGES)
     searched.require_all()
     return plan_abort(request, searched.verdicts, searched.as_of, session.wire.cluster_id)
+
+
+def write_missing_markers(
+    session: Session,
+    clusters: SourceAndTarget,
+    request: MissingMarkerRequest,
+    plan_file: Path | None,
+    show: Show[Planned],
+) -> Planned | Applied:
+    """Writes the missing commit markers: returns the plan if it is only shown or kept, or the outcomes."""
+
+    def make_plan(_: tuple[StopConnector, ...]) -> Planned:
+        return _plan_missing_markers(session, request)
+
+    def question(plan: Plan) -> str:
+        return f"Write {pluralize(len(plan.steps), 'commit marker')} of {request.transactional_id}?"
+
+    return plan_and_apply(session, clusters, make_plan, show, plan_file=plan_file, question=question)
+
+
+def _plan_missing_markers(session: Session, request: MissingMarkerRequest) -> Planned:
+    reader = session.reader
+    log = reader.transaction_log([request.transactional_id])
+    for reason in log.unread.values():
+        raise Unreachable(f"the transaction log was not read: {reason.reason}")
+    places = LoggedDecisions(log.records, {request.producer.producer_id}).partitions()
+    topics = reader.topic_names()
+    wanted = {each.topic: frozenset(p.partition for p in places if p.topic == each.topic) for each in places}
+    leaders = reader.partitions({topic: each for topic, each in wanted.items() if topic in topics}) if wanted else {}
+    searched = search(reader, leaders, ALL_AGES)
+    searched.require_all()
+    return plan_missing_markers(request, searched.verdicts, searched.as_of, session.wire.cluster_id)

@@ -20,13 +20,20 @@ from msgspec.structs import replace
 
 from eosctl.model.hanging import Advice, Decision, OpenTransaction, Verdict
 from eosctl.model.names import ProducerIdAndEpoch, Side
-from eosctl.model.plan import AbortTransaction, CommitTransaction, FenceTransaction, Plan, PlannedStep
+from eosctl.model.plan import (
+    AbortTransaction,
+    CommitTransaction,
+    FenceTransaction,
+    Plan,
+    PlannedStep,
+    WriteCommitMarker,
+)
 from eosctl.model.planned import Planned
 from eosctl.model.preconditions import COMMITTED, ClusterIs, NoLiveOwner, OpenPart, TransactionHangs, why_moved
 from eosctl.model.skipped import Skipped
 from eosctl.model.text import first_few, pluralize
 from eosctl.model.times import rfc3339
-from eosctl.model.transaction_ends import AbortRequest, CommitFacts, CommitRequest
+from eosctl.model.transaction_ends import AbortRequest, CommitFacts, CommitRequest, MissingMarkerRequest
 from eosctl.model.transaction_log import TransactionLogValue
 from eosctl.model.transactions import TransactionDescription, TransactionState
 
@@ -162,7 +169,10 @@ def _is_last_of(producer: ProducerIdAndEpoch, described: TransactionDescription,
 def _hint(request: CommitRequest, facts: CommitFacts) -> str:
     described, name = facts.described, request.transactional_id
     if described is None or described.state is not TransactionState.ONGOING:
-        return f"`eosctl transactions log {name} --history` shows the end of each of its transactions"
+        return (
+            f"`eosctl transactions log {name} --history` shows the end of each of its transactions; --missing-markers "
+            "writes commit markers that are missing in partitions"
+        )
     if described.producer != request.producer:
         return "ask the owner again; if no owner will end the transaction, abort it by fencing the ID: `eosctl fence`"
     if facts.ownership.owners or facts.live.why_in_use([name], None) is not None:
@@ -407,3 +417,61 @@ def _abort_step(transaction: OpenTransaction, cluster_id: str, *, forced: bool) 
             ),
         ),
     )
+
+
+# Writes commit markers that are missing although the coordinator decided to commit.
+#
+# 1. Only a transaction that hangs by KIP-664's rule, and whose commit is in the transaction log with this partition.
+# 2. Up to transaction.version 1 the ID's next transaction has the same epoch. While one is in progress, its client may
+#    write to the partition, and the marker would commit a part of it: that is refused.
+
+
+def plan_missing_markers(
+    request: MissingMarkerRequest, verdicts: Sequence[Verdict], as_of: int, cluster_id: str
+) -> Planned:
+    """The plan by the rules above. verdicts are on everything open in the partitions of the ID's transactions."""
+    chosen = [each for each in verdicts if _lacks_marker(request, each)]
+    against = tuple(why for each in chosen if (why := _why_in_progress(each.transaction)) is not None)
+    if not chosen:
+        against = (
+            f"no partition lacks the commit marker of {request.transactional_id}, producer {request.producer}, as far "
+            "as the transaction log has its commits",
+        )
+    steps = () if against else tuple(_marker_step(each, cluster_id) for each in chosen)
+    hint = "`eosctl transactions hanging` shows what hangs, and which decision the log has" if against else None
+    return Planned(plan=Plan(COMMIT, as_of, steps), cluster_id=cluster_id, objections=against, hint=hint)
+
+
+def _lacks_marker(request: MissingMarkerRequest, verdict: Verdict) -> bool:
+    match verdict.decision:
+        case Decision(committed=True, transactional_id=request.transactional_id):
+            return verdict.hangs and verdict.transaction.producer == request.producer
+    return False
+
+
+def _why_in_progress(transaction: OpenTransaction) -> str | None:
+    described = transaction.description
+    if described is None or not described.state.is_open or described.producer != transaction.producer:
+        return None
+    return (
+        f"{described.transactional_id} has another transaction in progress under the same producer epoch "
+        f"({described.state.value}), which its client may extend to {transaction.topic_partition}: stop that first"
+    )
+
+
+def _marker_step(verdict: Verdict, cluster_id: str) -> PlannedStep:
+    transaction, decision = verdict.transaction, verdict.decision
+    assert isinstance(decision, Decision)
+    place, producer, epoch = transaction.topic_partition, transaction.producer, transaction.active.coordinator_epoch
+    step = WriteCommitMarker(
+        Side.SOURCE,
+        place.topic,
+        place.partition,
+        producer.producer_id,
+        producer.producer_epoch,
+        0 if epoch is None else epoch,
+        transaction.start_offset,
+        decision.transactional_id,
+        decision.decided_ms,
+    )
+    return PlannedStep(step, (ClusterIs(Side.SOURCE, cluster_id), *step.implied()))

@@ -43,6 +43,7 @@ from eosctl.model.plan import (
     Step,
     StopConnector,
     VerifyOffsets,
+    WriteCommitMarker,
     WriteOffsets,
 )
 from eosctl.model.preconditions import AclsPresent, ClusterIs, ConnectorStopped, OffsetsUnchanged, Precondition
@@ -170,6 +171,9 @@ def _left_over(plan: Plan) -> Iterator[ManualStep]:
     for aborted, _ in _of(plan, AbortTransaction):
         what = f"what producer {aborted.producer_id} wrote to {aborted.topic}-{aborted.partition}"
         yield ManualStep(f"{what} from offset {aborted.start_offset} on is aborted: that cannot be rolled back")
+    for marked, _ in _of(plan, WriteCommitMarker):
+        what = f"the transaction of {marked.transactional_id} in {marked.topic}-{marked.partition}"
+        yield ManualStep(f"{what}, is committed: that cannot be rolled back")
     for committed, _ in _of(plan, CommitTransaction):
         what = f"the transaction of {committed.transactional_id}, producer {committed.producer}"
         yield ManualStep(f"{what}, is committed: that cannot be rolled back")

@@ -25,7 +25,7 @@ from eosctl.clients.errors import (
     protocol_error,
 )
 from eosctl.clients.librdkafka import await_topic
-from eosctl.clients.messages import describe_producers, describe_transactions, list_transactions, write_abort_marker
+from eosctl.clients.messages import describe_producers, describe_transactions, list_transactions, write_marker
 from eosctl.clients.request_log import RequestLog
 from eosctl.errors import (
     ConfigError,
@@ -178,7 +178,7 @@ def channel(**versions: tuple[int, int]) -> Channel:
         (list_transactions(), "3.0"),
         (describe_transactions(["id"]), "3.0"),
         (describe_producers([PLACE]), "2.8"),
-        (write_abort_marker(PLACE, ProducerIdAndEpoch(1, 0), 0), "2.8"),
+        (write_marker(PLACE, ProducerIdAndEpoch(1, 0), 0), "2.8"),
     ],
 )
 def test_a_broker_without_the_api_ends_with_6_and_the_version_that_has_it(request_, since):
@@ -198,7 +198,7 @@ def test_a_filter_that_the_broker_does_not_know_is_reported(request_, since):
 
 
 def test_a_marker_goes_out_in_the_version_that_leaves_the_epoch_alone():
-    request = write_abort_marker(PLACE, ProducerIdAndEpoch(1, 0), 0)
+    request = write_marker(PLACE, ProducerIdAndEpoch(1, 0), 0)
     assert channel(k27=(1, 2)).version(request) == 1
     assert channel(k27=(0, 1)).version(request) == 1
     with pytest.raises(Unsupported, match="WriteTxnMarkers needs version 1 to 1"):

@@ -71,6 +71,7 @@ def test_every_kind_of_step_and_precondition_keeps_its_name():
         "resume-connector",
         "await-operator",
         "abort-transaction",
+        "write-commit-marker",
         "commit-transaction",
         "fence-transaction",
         "create-acls",

@@ -11,9 +11,9 @@ from eosctl.clients.messages import Request
 from eosctl.codecs.record_batches import EndTransactionMarker, MarkerType
 from eosctl.errors import NotAuthorized, PartlyApplied, Refused, TimedOut, Unreachable
 from eosctl.executors import transactions
-from eosctl.executors.transactions import CommitChecks, abort_in_partition, commit_transaction
+from eosctl.executors.transactions import CommitChecks, commit_transaction, end_in_partition
 from eosctl.model.names import ProducerIdAndEpoch, Side, TopicPartition
-from eosctl.model.plan import AbortTransaction, CommitTransaction
+from eosctl.model.plan import AbortTransaction, CommitTransaction, WriteCommitMarker
 from eosctl.model.preconditions import OpenPart, TransactionNow
 from eosctl.model.skipped import Skipped
 from eosctl.model.topics import PartitionOffsets
@@ -65,7 +65,13 @@ ABORT = AbortTransaction(S, "t", 0, 7, 1, 0, 40)
 MARKER = "WriteTxnMarkers"
 
 
-def aborted(monkeypatch: pytest.MonkeyPatch, timeout_s: float = 5, leaders: list[int] | None = None, **answers: Any):
+def aborted(
+    monkeypatch: pytest.MonkeyPatch,
+    timeout_s: float = 5,
+    leaders: list[int] | None = None,
+    step: AbortTransaction | WriteCommitMarker = ABORT,
+    **answers: Any,
+):
     """The step's result, and its requests; 0 recheck."""
     known = {"DescribeProducers": [opened((7, 40)), opened()], "ListOffsets": [stable(40), stable(50)]}
     brokers = Brokers(**(known | {MARKER: [marked()]} | answers))
@@ -75,7 +81,7 @@ def aborted(monkeypatch: pytest.MonkeyPatch, timeout_s: float = 5, leaders: list
         "partition_leaders",
         lambda *_: {PLACE: order()},
     )
-    said = abort_in_partition(ABORT, lambda: brokers.sent.append("recheck"), access=brokers.access(timeout_s))
+    said = end_in_partition(step, lambda: brokers.sent.append("recheck"), access=brokers.access(timeout_s))
     return said, brokers.sent
 
 
@@ -83,6 +89,17 @@ def test_the_marker_is_written_after_the_recheck_and_the_partition_is_free_then(
     said, sent = aborted(monkeypatch)
     assert said == "aborted; the last stable offset moved from 40 to 50"
     assert sent == ["DescribeProducers", "recheck", "ListOffsets", MARKER, "DescribeProducers", "ListOffsets"]
+
+
+def test_a_missing_commit_marker_is_written_alike(monkeypatch) -> None:
+    sent: list[bool] = []
+    wanted = transactions.write_marker
+    monkeypatch.setattr(
+        transactions, "write_marker", lambda *args, commit: sent.append(commit) or wanted(*args, commit=commit)
+    )
+    missing = WriteCommitMarker(S, "t", 0, 7, 1, 0, 40, "id", 1)
+    assert aborted(monkeypatch, step=missing)[0] == "committed; the last stable offset moved from 40 to 50"
+    assert (aborted(monkeypatch)[0], sent) == ("aborted; the last stable offset moved from 40 to 50", [True, False])
 
 
 @pytest.mark.parametrize("now", [opened(), opened((8, 40)), opened((7, -1))])

@@ -396,6 +396,28 @@ def test_forgotten_markers_are_found_as_hangs_and_only_the_one_of_the_abort_is_a
     assert ran.exit_code == 0, ran.stderr
     assert states(servers, LOST) == [RecordState.ABORTED, RecordState.OPEN]
 
+    write_missing_marker(two_brokers, eosctl, committed, rows[committed]["next"].rpartition("eosctl ")[2].split())
+    assert states(servers, LOST) == ended
+    assert eosctl(*search).exit_code == 0
+
+
+def write_missing_marker(sandbox: Sandbox, eosctl: Eosctl, committed: str, advised: list[str]) -> None:
+    """As advised, after which readers of committed records get its record."""
+    servers = sandbox.bootstrap_servers.split(",")[0]
+    reader = committed_reader(servers, LOST.topic)
+    assert committed_values(reader, until=None) == []
+    shown = eosctl(*advised, "-b", servers, "--dry-run")
+    assert (shown.exit_code, states(servers, LOST)[1]) == (0, RecordState.OPEN), shown.stderr
+    ran = eosctl(*advised, "-b", servers, "--yes")
+    assert ran.exit_code == 0, ran.stderr
+    assert "committed; the last stable offset moved from " in ran.stdout
+    assert committed_values(reader, until=b"value") == [b"value"]
+    reader.close()
+    assert find_hanging(sandbox, [KEPT.topic, LOST.topic]) == []
+    again = eosctl(*advised, "-b", servers, "--yes")
+    assert again.exit_code == 8
+    assert f"no partition lacks the commit marker of {committed}" in again.stderr
+
 
 def await_missing_marker(eosctl: Eosctl, servers: str, name: str) -> None:
     """A minute after the decision `leftovers` names the partition that lacks the marker, and why."""

@@ -3,17 +3,18 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 import pytest
+from msgspec.structs import replace
 
 from eosctl.errors import NotAuthorized, Unreachable, UsageError
 from eosctl.model.config_topic import ConfigRecord, ConfigTopicLog
 from eosctl.model.evidence import Snapshot
-from eosctl.model.hanging import NO_LEADER, HangingReason, LastStableOffsets, TransactionalIdAccess
+from eosctl.model.hanging import NO_LEADER, Advice, Decision, HangingReason, LastStableOffsets, TransactionalIdAccess
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
 from eosctl.model.report import exit_code
 from eosctl.model.skipped import Skipped
 from eosctl.model.times import ClusterClock
 from eosctl.model.topics import PartitionOffsets
-from eosctl.model.transaction_log import TransactionLogRecord, TransactionLogRecords
+from eosctl.model.transaction_log import TransactionLogRecord, TransactionLogRecords, TransactionLogValue
 from eosctl.model.transactions import (
     ActiveProducer,
     AnsweredProducers,
@@ -229,6 +230,22 @@ def test_a_transaction_that_its_coordinator_knows_in_the_partition_is_in_progres
     assert [each.hangs for each in found.verdicts] == [False]
     assert str(found.owners["task-0"]).startswith("unknown")
     assert exit_code(found) == 0
+
+
+def test_a_hanging_transaction_that_the_transaction_log_committed_needs_its_marker():
+    ended = replace(described("task-0"), state=TransactionState.COMPLETE_COMMIT, start_ms=None)
+    known = {"listed": {"task-0": 9}, "answers": {"task-0": ended}}
+    value = TransactionLogValue(
+        1, ProducerIdAndEpoch(9, 1), 60_000, TransactionState.PREPARE_COMMIT, (HERE, THERE), NOW, NOW, -1, -1, 2
+    )
+    log = TransactionLogRecords({0: 1}, 1, (TransactionLogRecord(0, 5, NOW, "task-0", value),))
+    [found] = find_hanging(cluster([active()], [active()], transaction_log=lambda *_: log, **known), ALL).verdicts
+    assert (found.advice, found.decision) == (Advice.COMMIT, Decision("task-0", True, NOW))
+    denied = find_hanging(cluster([active()], [active()], transaction_log=DENIED, **known), ALL)
+    assert (denied.verdicts[0].advice, exit_code(denied)) == (Advice.UNKNOWN, 1)
+    row = view_hanging(denied).data["transactions"][0]
+    assert "grant Read on __transaction_state" in row["next"]
+    assert "transactions abort" not in row["next"]
 
 
 FUTURE = active(age_ms=-3_600_000)

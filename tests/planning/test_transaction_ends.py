@@ -4,13 +4,14 @@ import pytest
 from msgspec.structs import replace
 
 from eosctl.model.groups import ConnectGroup, GroupMember
-from eosctl.model.hanging import Advice, HangingReason, OpenTransaction, Verdict
+from eosctl.model.hanging import Advice, Decision, HangingReason, OpenTransaction, Verdict
 from eosctl.model.names import ConnectorTaskId, ProducerIdAndEpoch, Side, TopicPartition
 from eosctl.model.plan import (
     AbortTransaction,
     CommitTransaction,
     FenceTransaction,
     ManualStep,
+    WriteCommitMarker,
     demanded_steps,
     lacking,
 )
@@ -26,11 +27,11 @@ from eosctl.model.preconditions import (
     TransactionUnchanged,
 )
 from eosctl.model.skipped import Skipped
-from eosctl.model.transaction_ends import AbortRequest, CommitFacts, CommitRequest
+from eosctl.model.transaction_ends import AbortRequest, CommitFacts, CommitRequest, MissingMarkerRequest
 from eosctl.model.transaction_log import TransactionLogValue
 from eosctl.model.transactions import ActiveProducer, Ownership, TaskOwner, TransactionDescription, TransactionState
 from eosctl.model.workers import LiveOwner, LiveOwners
-from eosctl.planning.transaction_ends import plan_abort, plan_commit, plan_leftovers
+from eosctl.planning.transaction_ends import plan_abort, plan_commit, plan_leftovers, plan_missing_markers
 from eosctl.planning.undo import undo_plan
 
 PLACE = TopicPartition("orders", 3)
@@ -532,3 +533,101 @@ def test_the_last_epoch_of_a_client_is_one_that_it_may_have(epoch: int, refused:
     planned = plan_commit(replace(COMMIT, producer=held), found)
     assert [each for each in planned.objections if "no client has epoch" in each] == list(planned.objections)
     assert bool(planned.objections) is refused
+
+
+# A transaction that its coordinator committed, and that lacks its marker in orders-3.
+
+
+COMMITTED = Decision("id", committed=True, decided_ms=NOW - 10 * MINUTE)
+UNKNOWN = Skipped("Read is denied")
+LACKING = MissingMarkerRequest("id", ProducerIdAndEpoch(9, 2))
+
+
+def unmarked(decision=COMMITTED, **fields) -> Verdict:
+    return replace(hanging(opened(**fields), Advice.COMMIT), decision=decision)
+
+
+@pytest.mark.parametrize(
+    ("decision", "objection", "hint"),
+    [
+        (
+            COMMITTED,
+            "from offset 7 in orders-3 was committed: its coordinator decided that at 2026-09-21T14:03:20.000Z as id",
+            "eosctl transactions commit id --producer-id 9 --producer-epoch 2 --missing-markers",
+        ),
+        (UNKNOWN, "in orders-3 may have been committed: Read is denied", "grant Read on __transaction_state"),
+    ],
+)
+def test_what_was_or_may_be_committed_is_not_aborted_unless_forced(decision, objection, hint):
+    planned = plan_abort(WISH, [unmarked(decision)], NOW, "cluster")
+    assert objection in planned.objections[0]
+    assert planned.hint is not None
+    assert hint in planned.hint
+    forced = plan_abort(replace(WISH, force=True), [unmarked(decision)], NOW, "cluster")
+    assert (forced.objections, len(forced.plan.steps)) == ((), 1)
+    assert objection in forced.warnings[0]
+
+
+def test_what_its_coordinator_aborted_is_aborted_at_any_age():
+    aborted = replace(hanging(opened(age_ms=0)), decision=replace(COMMITTED, committed=False))
+    assert plan_abort(WISH, [aborted], NOW, "cluster").objections == ()
+
+
+def test_the_missing_commit_marker_is_written_with_the_epochs_of_the_leader():
+    planned = plan_missing_markers(LACKING, [unmarked()], NOW, "cluster")
+    (step,) = planned.plan.steps
+    assert step.step == WriteCommitMarker(Side.SOURCE, "orders", 3, 9, 2, 4, 7, "id", COMMITTED.decided_ms)
+    assert step.preconditions == (
+        ClusterIs(Side.SOURCE, "cluster"),
+        TransactionHangs(Side.SOURCE, "orders", 3, 9, 7, committed=True),
+    )
+    (left,) = undo_plan(planned.plan).steps
+    assert "is committed: that cannot be rolled back" in left.step.describe()
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        unmarked(None),
+        unmarked(UNKNOWN),
+        unmarked(replace(COMMITTED, committed=False)),
+        unmarked(replace(COMMITTED, transactional_id="another")),
+        unmarked(producer_id=8),
+        replace(unmarked(), reason=None),
+    ],
+)
+def test_no_commit_marker_is_written_without_its_decision(other):
+    planned = plan_missing_markers(LACKING, [other], NOW, "cluster")
+    assert planned.plan.steps == ()
+    assert "no partition lacks the commit marker of id, producer 9/2" in planned.objections[0]
+
+
+def test_a_client_at_work_under_the_same_epoch_is_stopped_first():
+    planned = plan_missing_markers(LACKING, [unmarked(state=TransactionState.ONGOING)], NOW, "cluster")
+    assert planned.plan.steps == ()
+    assert "another transaction in progress under the same producer epoch (Ongoing)" in planned.objections[0]
+    (step,) = plan_missing_markers(
+        LACKING, [unmarked(state=TransactionState.COMPLETE_COMMIT)], NOW, "cluster"
+    ).plan.steps
+    assert isinstance(step.step, WriteCommitMarker)
+
+
+@pytest.mark.parametrize(
+    ("committed", "decision", "violation"),
+    [
+        (False, None, None),
+        (False, replace(COMMITTED, committed=False), None),
+        (False, COMMITTED, "was committed by its coordinator"),
+        (False, UNKNOWN, "was committed is not known: Read is denied"),
+        (True, COMMITTED, None),
+        (True, None, "was not committed by its coordinator"),
+        (True, replace(COMMITTED, committed=False), "was not committed by its coordinator"),
+        (True, UNKNOWN, "was committed is not known: Read is denied"),
+    ],
+)
+def test_the_decision_is_looked_at_again_before_the_marker(committed, decision, violation):
+    hangs = TransactionHangs(Side.SOURCE, "orders", 3, 9, 7, committed=committed)
+    facts = PlanFacts(open_transactions={(Side.SOURCE, PLACE, 9): OpenNow(7, True, decision)})
+    said = hangs.violation(facts)
+    assert said is None if violation is None else violation in str(said)
+    assert replace(hangs, forced=True).violation(facts) is None

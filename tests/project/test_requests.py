@@ -10,7 +10,7 @@ KAFKA = {
     "add_partition": "AddPartitionsToTxn",
     "produce": "Produce",
     "end_transaction": "EndTxn",
-    "write_abort_marker": "WriteTxnMarkers",
+    "write_marker": "WriteTxnMarkers",
     "create_acls": "CreateAcls",
     "delete_acls": "DeleteAcls",
     "TransactionalProducer": "TransactionalProducer",

@@ -9,7 +9,7 @@ from eosctl.commands.options import ConfigTopic
 from eosctl.files import read_ids
 from eosctl.model.leftovers import LeftoversRequest, decided_transactions
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
-from eosctl.model.transaction_ends import AbortRequest, CommitRequest
+from eosctl.model.transaction_ends import AbortRequest, CommitRequest, MissingMarkerRequest
 from eosctl.operations.session import Session
 from eosctl.operations.two_clusters import SourceAndTarget, TargetOptions
 from eosctl.render.answers.leftovers import LEFTOVERS, view_leftovers
@@ -79,6 +79,12 @@ Watch: TypeAlias = Annotated[
 ]
 
 
+MissingMarkers: TypeAlias = Annotated[
+    bool,
+    typer.Option("--missing-markers", help="Only write missing markers of its commit; this needs Alter."),
+]
+
+
 @app.command()
 @showing(STEPS, CHECKS, RESULTS)
 @writing
@@ -88,6 +94,7 @@ def commit(
     producer_id: OwnersProducer,
     producer_epoch: OwnersEpoch,
     watch_client: Watch = 5.0,
+    missing_markers: MissingMarkers = False,
     config_topic: ConfigTopic = "connect-configs",
     plan_file: EndPlanFile = None,
 ) -> int:
@@ -98,8 +105,9 @@ def commit(
     commits. The owner knows producer ID and epoch. A commit cannot be rolled back: after a wrong commit consumers read
     part of the owner's records, and read them again when the owner produces them again. It is refused if the ID is not
     Ongoing under this producer, if a client is active, and for IDs of Kafka Connect, which never commits a transaction
-    that a task left open. Afterwards each partition must have the commit marker. Needs Write and Describe on the
-    TransactionalId, Read on __transaction_state and on the topics of the transaction.
+    that a task left open. Afterwards each partition must have the commit marker. With --missing-markers it writes the
+    markers that brokers from 4.3.0 on forget of a committed transaction, where `hanging` advised it. Needs Write and
+    Describe on the TransactionalId, Read on __transaction_state and on the topics of the transaction.
 
     Examples:
       eosctl transactions commit sink-orders-0-7 --producer-id 42 --producer-epoch 3 -b broker:9092 --dry-run
@@ -107,8 +115,15 @@ def commit(
     """
     from eosctl.operations import transaction_ends
 
-    request = CommitRequest(transactional_id, ProducerIdAndEpoch(producer_id, producer_epoch), watch_client)
+    producer = ProducerIdAndEpoch(producer_id, producer_epoch)
+    request = CommitRequest(transactional_id, producer, watch_client)
     with Session(options) as session, SourceAndTarget(session, "", TargetOptions()) as clusters:
+        if missing_markers:
+            lacking = MissingMarkerRequest(transactional_id, producer)
+            marked = transaction_ends.write_missing_markers(
+                session, clusters, lacking, plan_file, previewing(options, view_plan)
+            )
+            return answer(options, marked, view_plan_answer)
         committed = transaction_ends.commit(
             session, clusters, request, config_topic, plan_file, previewing(options, view_plan)
         )

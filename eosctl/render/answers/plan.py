@@ -19,6 +19,7 @@ from eosctl.model.plan import (
     PlanTarget,
     Standing,
     Step,
+    WriteCommitMarker,
     WriteOffsets,
     demanded_steps,
 )
@@ -292,7 +293,7 @@ def view_applied(applied: Applied) -> Document:
 
 def _can_be_undone(plan: Plan) -> bool:
     """A transaction that has ended stays ended."""
-    ended = AbortTransaction | CommitTransaction | FenceTransaction
+    ended = AbortTransaction | WriteCommitMarker | CommitTransaction | FenceTransaction
     return not plan.steps or any(not isinstance(planned.step, ended) for planned in plan.steps)
 
 
