@@ -18,7 +18,7 @@ from eosctl.model.groups import ConnectGroup, GroupMember, ShareGroup
 from eosctl.model.leftovers import Leftover, LeftoverKind, MissingMarker
 from eosctl.model.names import ConnectorTaskId, ProducerIdAndEpoch, TopicPartition
 from eosctl.model.offsets import SourceSupport
-from eosctl.model.report import Severity, exit_code
+from eosctl.model.report import Finding, Severity, exit_code
 from eosctl.model.skipped import Skipped
 from eosctl.model.times import ClusterClock
 from eosctl.model.topics import PartitionOffsets, TopicFacts
@@ -456,6 +456,14 @@ def test_a_rule_with_unread_facts_is_skipped(rule) -> None:
         said = answer(rule.id, but(**{name: UNREAD}))
         assert said.outcome == "cannot tell"
         assert "denied" in said.cannot_tell[0]
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
+def test_a_check_gives_findings_and_reasons_and_finds_nothing_in_what_was_not_read(rule) -> None:
+    assert [each for each in rule.check(HEALTHY) if not isinstance(each, Finding | Skipped)] == []
+    for name in rule.needs:
+        said = tuple(rule.check(but(**{name: UNREAD})))
+        assert [each for each in said if not isinstance(each, Skipped)] == [], name
 
 
 LATER = {

@@ -6,6 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from eosctl.analysis.rules.connectors import SAYS_NOTHING
+from eosctl.analysis.rules.topics import FIVE_YEARS_MS
 from eosctl.model.evidence import Evidence, Preflight
 from eosctl.model.groups import ConnectGroup, GroupMember, ShareGroup
 from eosctl.model.leftovers import Leftover, LeftoverKind, MissingMarker
@@ -16,14 +17,17 @@ from eosctl.model.times import ClusterClock
 from eosctl.model.topics import TopicFacts
 from eosctl.model.transaction_log import TransactionLogValue
 from eosctl.model.transactions import TransactionState
+from eosctl.model.versions import KafkaVersion, Release
 from eosctl.model.workers import ConnectorStatus, TaskStatus
 from tests.analysis.config_records import Log
 from tests.analysis.evidence import (
     BROKER,
     FILE,
+    HEALTHY,
     NOW,
     ONE_COORDINATOR,
     OUT_1,
+    OWN,
     PLUGINS,
     POLICY,
     UNREAD,
@@ -34,10 +38,14 @@ from tests.analysis.evidence import (
     commits,
     described,
     inspection,
+    logged,
     members,
     mirror,
+    mirrored,
     status,
     tasks,
+    topic,
+    transaction_log,
     worker,
 )
 
@@ -46,6 +54,7 @@ LEADER = "connect-cluster-g"
 SOURCE = "org.example.Source"
 OFF = {A: worker(A, enabled=False), B: worker(B, enabled=False)}
 SILENT = Skipped("denied")
+ELSEWHERE = {"producer.override.bootstrap.servers": "o:1"}
 UNCLEAN = {"unclean.leader.election.enable": "true"}
 FLUSH = {"offset.flush.interval.ms": "30000"}
 
@@ -87,6 +96,24 @@ MIRRORMAKER = {"mm2": {"clusters": "a, b", "b.exactly.once.source.support": "Ena
 def mirrormaker(group: str = "a-mm2", members_: ConnectGroup | Skipped = UNREAD, **more: str) -> Evidence:
     files = {"mm2": MIRRORMAKER["mm2"] | {key.replace("_", "."): value for key, value in more.items()}}
     return but(worker_files=files, group_id=group, group=members_)
+
+
+def broker(node: int = 0, **state_log: str) -> dict[int, dict[str, str]]:
+    """Three brokers, one of which has these settings of the transaction log."""
+    settings = {f"transaction.state.log.{key.replace('_', '.')}": value for key, value in state_log.items()}
+    return {2: BROKER, 1: BROKER, node: BROKER | settings}
+
+
+def old_protocol(client: int) -> dict[str, TransactionLogValue]:
+    return HEALTHY.logged | {"g-x-0": logged(client=client)}
+
+
+def history(partitions: int = 1, **settings: str) -> Evidence:
+    """A connector with its schema history in the topic h."""
+    named = {"cleanup.policy": "delete", "retention.ms": "-1", "retention.bytes": "-1"}
+    named |= {key.replace("_", "."): value for key, value in settings.items()}
+    config = inspection(**{"schema.history.internal.kafka.topic": "h"})
+    return but(inspection=config, topics={"h": TopicFacts("h", partitions, 3, named)})
 
 
 FOUND: list[tuple[str, Evidence, tuple[str, ...]]] = [
@@ -272,12 +299,104 @@ FOUND: list[tuple[str, Evidence, tuple[str, ...]]] = [
     ("EOS031", but(brokers={0: BROKER | {"transaction.max.timeout.ms": "90000"}}), ()),
     ("EOS031", but(brokers={0: BROKER | {"transaction.max.timeout.ms": "89999"}}), ("broker 0",)),
     ("EOS031", but(brokers={0: {}}), ()),
+    # Brokers and the transaction log.
+    ("EOS040", but(transaction_log=None), ()),
+    ("EOS040", but(transaction_log=None, brokers=broker(replication_factor="4")), ("broker 0",)),
+    ("EOS040", but(transaction_log=None, brokers=broker(min_isr="3")), ()),
+    ("EOS040", but(transaction_log=None, brokers=broker(min_isr="4")), ("broker 0",)),
+    ("EOS040", but(transaction_log=None, brokers={0: SILENT, **broker(1, replication_factor="4")}), ("broker 1",)),
+    ("EOS041", but(transaction_log=transaction_log(leaders=dict.fromkeys(range(49), 0))), ("__transaction_state",)),
+    ("EOS041", but(transaction_log=transaction_log(leaders=dict.fromkeys(range(50), 0))), ()),
+    ("EOS041", but(transaction_log=None), ()),
+    ("EOS042", but(transaction_log=None), ()),
+    ("EOS042", but(transaction_log=transaction_log(2), brokers={0: BROKER, 1: BROKER}), ()),
+    ("EOS042", but(transaction_log=transaction_log(2, min_insync_replicas="1"), brokers={0: BROKER, 1: BROKER}), ()),
+    ("EOS042", but(transaction_log=transaction_log(1), brokers={0: BROKER, 1: BROKER}), ("__transaction_state",)),
+    ("EOS042", but(brokers=dict.fromkeys(range(5), BROKER)), ()),
+    ("EOS043", but(brokers={0: BROKER | {"transaction.partition.verification.enable": "true"}}), ()),
+    ("EOS044", but(brokers={0: BROKER | {"transactional.id.expiration.ms": "86400000"}}), ()),
+    ("EOS044", but(brokers={0: BROKER | {"transactional.id.expiration.ms": "86399999"}}), ("broker 0",)),
+    ("EOS045", but(transaction_log=None, brokers=broker(num_partitions="9")), ()),
+    ("EOS045", but(brokers={0: SILENT, **broker(1, num_partitions="49")}), ("__transaction_state",)),
+    ("EOS046", but(finalized_features={"transaction.version": 2}), ()),
+    ("EOS046", but(finalized_features={"transaction.version": 1}, broker_releases={0: SILENT}), ("brokers",)),
+    ("EOS046", but(finalized_features={"transaction.version": 1}, broker_releases={
+        0: Release(KafkaVersion(4, 0), None)}), ("brokers",)),
+    ("EOS303", but(workers={A: worker(A, "4.0.0")}), ()),
+    ("EOS303", but(workers={A: worker(A, "3.9.9", enabled=SILENT)}), (A,)),
+    ("EOS303", but(finalized_features={}, workers={A: worker(A, "3.9.9")}), ()),
+    ("EOS303", but(logged=old_protocol(1)), ("x",)),
+    ("EOS303", but(logged=old_protocol(2)), ()),
+    ("EOS303", but(logged=old_protocol(0), statuses={}), ()),
+    ("EOS303", but(logged=old_protocol(0), statuses={"x": status(1)}), ()),
+    ("EOS303", but(logged=old_protocol(0), inspection=inspection(**ELSEWHERE)), ()),
+    ("EOS303", but(logged={LEADER: SILENT, "g-x-0": logged(client=0)}), ("x",)),
+    ("EOS304", but(transactions={"g-x-0": SILENT, "g-x-1": replace(described("g-x-1"), timeout_ms=2**31 - 1)}),
+     ("g-x-1",)),
+    # Internal topics.
+    ("EOS050", but(internal_topics=(replace(topic(), facts=SILENT), replace(topic("status"), facts=None))),
+     ("connect-status",)),
+    ("EOS051", but(internal_topics=(topic(partitions=2), topic("status", 2))), ("connect-config",)),
+    ("EOS052", but(internal_topics=(replace(topic(), facts=None),)), ()),
+    ("EOS053", but(internal_topics=(topic(factor=2),)), ()),
+    ("EOS053", but(internal_topics=(replace(topic(), facts=None), topic("status", factor=1))), ("connect-status",)),
+    ("EOS054", but(internal_topics=(topic(factor=2),), brokers={0: BROKER, 1: BROKER}), ()),
+    ("EOS054", but(internal_topics=(topic(factor=1),), brokers={0: BROKER, 1: BROKER}), ("connect-config",)),
+    ("EOS054", but(internal_topics=(topic(factor=3),), brokers=dict.fromkeys(range(5), BROKER)), ()),
+    ("EOS055", but(inspection=inspection(**OWN), topics={"own": None}, statuses={}), ()),
+    ("EOS055", but(inspection=inspection(**OWN), topics={"own": TopicFacts("own", 1, 3)}), ()),
+    ("EOS056", but(internal_topics=(topic("status"),)), ()),
+    ("EOS089", but(inspection=inspection(**OWN), workers=OFF), ()),
+    ("EOS089", but(inspection=inspection(**OWN), workers={A: worker(A), B: worker(B, enabled=False)}), ("x",)),
+    ("EOS089", but(inspection=inspection(**{"offsets.storage.topic": "connect-offsets"})), ()),
+    ("EOS089", but(inspection=inspection(**{"offsets.storage.topic": "connect-config"})), ("x",)),
+    ("EOS089", but(inspection=inspection(**OWN), workers={A: worker(A, "3.8.0")}), ("x",)),
+    ("EOS089", but(inspection=inspection(**OWN), workers={A: worker(A, "3.7.2")}), ()),
+    # Mirrors whose source deletes.
+    ("EOS326", but(mirrors=(mirrored(8, log_start=9),)), ()),
+    ("EOS326", but(mirrors=(mirrored(7, log_start=9),)), ("m",)),
+    ("EOS326", but(mirrors=(SILENT, mirrored(7, log_start=9))), ("m",)),
+    ("EOS327", but(mirrors=(mirrored(19),)), ()),
+    ("EOS327", but(mirrors=(mirrored(19, written_ms=NOW - 7_200_000 + 60_000),)), ()),
+    ("EOS327", but(mirrors=(mirrored(19, written_ms=NOW - 7_200_000 + 60_001),)), ("m",)),
+    ("EOS327", but(mirrors=(mirrored(20, written_ms=SILENT),)), ("m",)),
+    ("EOS328", but(mirrors=(mirrored(19, next_ms=0),)), ()),
+    ("EOS328", but(mirrors=(mirrored(18, next_ms=NOW - 1_800_000),)), ("m",)),
+    ("EOS328", but(mirrors=(mirrored(18, next_ms=NOW - 1_799_999),)), ()),
+    ("EOS328", but(mirrors=(mirrored(18, next_ms=None),)), ()),
+    ("EOS328", but(mirrors=(mirrored(18, next_ms=0, retention_ms=-1),)), ()),
+    ("EOS328", but(mirrors=(mirrored(18, retention_ms=0),)), ("m",)),
+    ("EOS328", but(mirrors=(mirrored(13, log_start=8, retention_bytes=9),)), ("m",)),
+    ("EOS328", but(mirrors=(mirrored(14, log_start=8, retention_bytes=9),)), ()),
+    ("EOS328", but(mirrors=(mirrored(13, log_start=8, retention_bytes=0),)), ("m",)),
+    ("EOS328", but(mirrors=(mirrored(13, log_start=8, retention_bytes=-1),)), ()),
+    # Schema history.
+    ("EOS172", history(), ()),
+    ("EOS172", history(retention_ms=str(FIVE_YEARS_MS)), ()),
+    ("EOS172", history(retention_ms=str(FIVE_YEARS_MS - 1)), ("x",)),
+    ("EOS172", history(retention_ms="0"), ("x",)),
+    ("EOS172", history(retention_bytes=str(2**63 - 1)), ()),
+    ("EOS172", history(retention_bytes=str(2**63 - 2)), ("x",)),
+    ("EOS172", history(retention_ms="9", cleanup_policy="compact"), ("x",)),
+    ("EOS172", history(retention_ms="9", cleanup_policy=""), ()),
+    ("EOS172", history(1), ()),
+    ("EOS172", history(2), ("x",)),
+    ("EOS172", but(topics={"h": TopicFacts("h", 2, 3, {})}), ()),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("rule", "evidence", "subjects"), FOUND)
 def test_a_rule_finds_its_condition_up_to_its_limit_and_nothing_beyond(rule, evidence, subjects) -> None:
     assert tuple(each.subject for each in answer(rule, evidence).findings) == subjects
+
+
+def without(key: str) -> dict[str, str]:
+    return {name: value for name, value in BROKER.items() if name != key}
+
+
+def unset(described: Any) -> Any:
+    """An internal topic, or the transaction log, whose settings could not be read."""
+    return replace(described, facts=replace(described.facts, settings=SILENT))
 
 
 CANNOT_TELL: list[tuple[str, Evidence, str]] = [
@@ -341,6 +460,43 @@ CANNOT_TELL: list[tuple[str, Evidence, str]] = [
     ("EOS120", but(groups={"q": "share"}, share_groups={"q": ShareGroup(SILENT, {})}), "share group q: denied"),
     ("EOS120", but(groups={"q": "share"}, share_groups={}), "share group q"),
     ("EOS109", but(inspection=inspection(**{"transaction.boundary": "CONNECTOR"}), worker_files={}), "the workers'"),
+    ("EOS040", but(transaction_log=None, brokers={0: without("transaction.state.log.min.isr")}), "state.log.min.isr"),
+    ("EOS040", but(transaction_log=None, brokers={0: without("transaction.state.log.replication.factor")}),
+     "replication.factor"),
+    ("EOS040", but(transaction_log=None, brokers={0: BROKER, 1: SILENT, 2: BROKER}), "denied"),
+    ("EOS040", but(brokers={0: BROKER, 1: SILENT}), ""),
+    ("EOS042", but(transaction_log=unset(transaction_log())), "denied"),
+    ("EOS042", but(transaction_log=unset(transaction_log(2))), ""),
+    ("EOS043", but(brokers={0: without("transaction.partition.verification.enable")}), ""),
+    ("EOS043", but(brokers={0: {}}), "broker 0 does not report its transaction.partition.verification.enable"),
+    ("EOS043", but(brokers={0: SILENT, 1: BROKER}), "denied"),
+    ("EOS044", but(brokers={0: SILENT, 1: BROKER}), "denied"),
+    ("EOS044", but(brokers={0: without("transactional.id.expiration.ms")}), "transactional.id.expiration.ms"),
+    ("EOS045", but(brokers={0: without("transaction.state.log.num.partitions")}), "num.partitions"),
+    ("EOS045", but(transaction_log=None, brokers={0: SILENT}), ""),
+    ("EOS303", but(workers={A: worker(A), B: SILENT}), "denied"),
+    ("EOS303", but(workers={A: replace(worker(A, enabled=False), version=SILENT)}), ""),
+    ("EOS303", but(logged=SILENT), "denied"),
+    ("EOS303", but(logged=SILENT, workers={A: worker(A, "3.9.2")}), ""),
+    ("EOS303", but(logged={"g-x-0": SILENT}), "denied"),
+    ("EOS303", but(logged={"g-x-7": SILENT}), ""),
+    ("EOS050", but(internal_topics=(replace(topic("status"), facts=SILENT),)), "denied"),
+    ("EOS051", but(internal_topics=(replace(topic("status"), facts=SILENT),)), ""),
+    ("EOS052", but(internal_topics=(topic(), replace(topic("status"), facts=SILENT))), "denied"),
+    ("EOS053", but(internal_topics=(topic(), replace(topic("status"), facts=SILENT))), "denied"),
+    ("EOS052", but(internal_topics=(unset(topic()),)), "denied"),
+    ("EOS053", but(internal_topics=(unset(topic()),)), "denied"),
+    ("EOS054", but(internal_topics=(unset(topic()),)), ""),
+    ("EOS055", but(inspection=inspection(**OWN), topics={"own": SILENT}, statuses={}), "denied"),
+    ("EOS089", but(inspection=inspection(**OWN), workers={A: worker(A, enabled=SILENT)}), "denied"),
+    ("EOS089", but(workers={A: worker(A, enabled=SILENT)}), ""),
+    ("EOS089", but(inspection=inspection(**OWN), workers={A: worker(A), B: worker(B, enabled=SILENT)}), ""),
+    ("EOS172", history(retention_ms="9", cleanup_policy="delete"), ""),
+    ("EOS172", but(topics={"h": SILENT}), ""),
+    ("EOS172", replace(history(), topics={"h": SILENT}), "denied"),
+    ("EOS172", replace(history(), topics={}), "the schema history of x (h at None) is in a Kafka cluster"),
+    ("EOS172", replace(history(), topics={"h": TopicFacts("h", 1, 3, SILENT)}), "denied"),
+    ("EOS172", replace(history(), topics={"h": TopicFacts("h", 1, 3, {})}), "not report cleanup.policy of topic h"),
     ("EOS109", but(inspection=inspection(**{"transaction.boundary": "poll"}), worker_files={}), ""),
     ("EOS109", but(inspection=inspection(**{"transaction.boundary": "connector", f"producer.override.{TIMEOUT}": "5"}),
                    worker_files={}), ""),
@@ -372,6 +528,10 @@ SEVERITIES: list[tuple[str, Evidence, Severity]] = [
     ("EOS030", but(inspection=inspection(tasks(25)), transaction_log=ONE_COORDINATOR), Severity.WARNING),
     ("EOS030", but(inspection=inspection(tasks(24)), transaction_log=ONE_COORDINATOR), Severity.INFO),
     ("EOS030", but(inspection=inspection(tasks(20)), transaction_log=ONE_COORDINATOR), Severity.INFO),
+    ("EOS172", history(2), Severity.WARNING),
+    ("EOS172", history(2, retention_ms="9"), Severity.ERROR),
+    ("EOS303", but(workers={A: worker(A, "3.9.2")}), Severity.INFO),
+    ("EOS303", but(logged=old_protocol(0)), Severity.WARNING),
 ]
 
 
@@ -471,3 +631,68 @@ def test_a_plugin_of_kafka_has_the_worker_s_version() -> None:
     kafka = "org.apache.kafka.connect.mirror.MirrorSourceConnector"
     workers = {A: worker(A, plugins=PLUGINS | {kafka: ("4.3.1",)}), B: worker(B, plugins=PLUGINS | {kafka: ("4.3.0",)})}
     assert answer("EOS019", but(workers=workers)).findings == ()
+
+
+@pytest.mark.parametrize(
+    ("evidence", "message"),
+    [
+        (broker(replication_factor="4", min_isr="5"), "is 4 and 3 brokers live: the transaction log cannot be created"),
+        (broker(min_isr="4"), "is 3 and transaction.state.log.min.isr is 4: the transaction log cannot be written"),
+    ],
+)
+def test_a_log_that_is_not_there_yet_lacks_brokers_before_it_lacks_replicas_in_sync(evidence, message) -> None:
+    [found] = answer("EOS040", but(transaction_log=None, brokers=evidence)).findings
+    assert message in found.message
+
+
+@pytest.mark.parametrize(("factor", "raised"), [(1, True), (2, False), (3, False)])
+def test_a_replication_factor_of_min_insync_replicas_needs_no_raise(factor: int, raised: bool) -> None:
+    log, internal = transaction_log(factor), topic(factor=factor)
+    short = (
+        replace(log, facts=replace(log.facts, in_sync=1)),
+        replace(internal, facts=replace(internal.facts, in_sync=1)),
+    )
+    for rule, evidence in (("EOS040", but(transaction_log=short[0])), ("EOS053", but(internal_topics=short[1:]))):
+        [found] = answer(rule, evidence).findings
+        assert found.cure.startswith("raise the replication") is raised
+
+
+@pytest.mark.parametrize(
+    ("config", "where"),
+    [
+        (OWN, "own"),
+        ({"producer.override.bootstrap.servers": "o:1"}, "connect-offsets at o:1"),
+        ({"producer.override.bootstrap.servers": "o:2,o:1", **OWN}, "own at o:1,o:2"),
+        ({"producer.override.bootstrap.servers": "${env:SERVERS}"}, "connect-offsets at other servers"),
+    ],
+)
+def test_offsets_that_cannot_be_deleted_are_in_the_second_store_of_the_connector(config, where) -> None:
+    [found] = answer("EOS089", but(inspection=inspection(**config))).findings
+    assert found.evidence == {"offsets_topic": where}
+    lone = but(inspection=inspection(**config), internal_topics=(topic(),))
+    [found] = answer("EOS089", lone).findings
+    assert found.evidence == {"offsets_topic": where.replace("connect-offsets", "the workers' topic")}
+
+
+@pytest.mark.parametrize(
+    ("ids", "cure"),
+    [
+        ({"g-x-0": logged(client=0)}, "POST /connectors/x/tasks/0/restart"),
+        ({LEADER: logged(client=0)}, "restart the worker that leads the group"),
+    ],
+)
+def test_a_producer_of_the_old_protocol_is_restarted_where_it_runs(ids, cure) -> None:
+    [found] = answer("EOS303", but(logged=HEALTHY.logged | ids)).findings
+    assert found.cure == cure
+
+
+@pytest.mark.parametrize(
+    ("servers", "elsewhere"), [("a:9092", False), ("b:9092,a:9092", False), ("o:9092", True), (None, False)]
+)
+def test_a_schema_history_in_another_kafka_cluster_is_not_judged_by_a_topic_of_this_one(servers, elsewhere) -> None:
+    given = {} if servers is None else {"schema.history.internal.kafka.bootstrap.servers": servers}
+    config = inspection(**{"schema.history.internal.kafka.topic": "h", **given})
+    files = {A: file(bootstrap_servers="a:9092"), B: file(bootstrap_servers="a:9092,b:9092")}
+    evidence = replace(history(2), inspection=config, worker_files=files)
+    assert answer("EOS172", evidence).outcome == ("cannot tell" if elsewhere else "found")
+    assert answer("EOS172", replace(evidence, worker_files={})).outcome == "found", "whose servers are unknown"
