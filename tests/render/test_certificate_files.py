@@ -2,6 +2,7 @@
 
 from xml.etree import ElementTree
 
+import pytest
 from msgspec.structs import replace
 
 from eosctl.model.certification import (
@@ -21,7 +22,9 @@ from eosctl.model.certification import (
     Witness,
 )
 from eosctl.model.report import exit_code
+from eosctl.render.answers.certification import view_certificate
 from eosctl.render.certificate_files import certificate_junit, certificate_page
+from eosctl.render.document import Table
 
 HELD = RoundResult(round=Round(1, Fault.KILL_WORKER, (0,), "poll"), verdict=RoundVerdict.HELD, delivered=10)
 FAILED = RoundResult(round=Round(2, Fault.FENCE, (0,)), verdict=RoundVerdict.FAILED, delivered=9, lost=1)
@@ -123,3 +126,47 @@ def test_the_title_of_a_certificate_page_names_it_a_certificate() -> None:
     assert "<title>certified: org.example.Source</title>" in certificate_page(certificate(HELD))
     lacking = replace(certificate(HELD), reasons=("not tried: fence",))
     assert "<title>cannot-tell: org.example.Source</title>" in certificate_page(lacking)
+
+
+@pytest.mark.parametrize(
+    ("rounds", "tables"),
+    [
+        ((), ["claims"]),
+        ((HELD,), ["rounds", "claims"]),
+        ((FAILED,), ["rounds", "claims", "witnesses"]),
+    ],
+)
+def test_a_certificate_has_the_tables_that_have_rows(rounds: tuple[RoundResult, ...], tables: list[str]) -> None:
+    document = view_certificate(certificate(*rounds))
+    assert [each.rows for each in document.blocks if isinstance(each, Table)] == tables
+    assert (document.data["witness"] is None) is (FAILED not in rounds)
+
+
+AFTER = Delivered(Place("out", 1, 6), 0, "c")
+
+
+@pytest.mark.parametrize(
+    ("anomaly", "before", "after", "aborted", "places"),
+    [
+        (Anomaly(Harm.LOST, "b"), None, None, None, ""),
+        (Anomaly(Harm.LOST, "b", BEFORE), ("a", 5), None, None, f"{BEFORE.place}"),
+        (Anomaly(Harm.DOUBLED, "b", BEFORE, AFTER), ("a", 5), ("c", 6), None, f"{BEFORE.place} then {AFTER.place}"),
+        (
+            Anomaly(Harm.LOST, "b", None, AFTER, AFTER.place),
+            None,
+            ("c", 6),
+            ("b", 6),
+            f"{AFTER.place}; aborted: {AFTER.place}",
+        ),
+    ],
+)
+def test_a_witness_names_the_records_beside_it(anomaly: Anomaly, before, after, aborted, places: str) -> None:
+    found = replace(certificate(FAILED), witnesses=(Witness(anomaly, 2, Fault.FENCE, "fence"),))
+    [row] = view_certificate(found).data["witnesses"]
+    sides = {"before": before, "after": after, "aborted": aborted}
+    for side, expected in sides.items():
+        assert (None if row[side] is None else (row[side]["identity"], row[side]["offset"])) == expected
+    assert row["places"] == places
+    if aborted is not None:
+        assert row["aborted"]["timestamp"] is None
+        assert row["after"]["timestamp"] == "1970-01-01T00:00:00.000Z"

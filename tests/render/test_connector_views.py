@@ -8,13 +8,13 @@ from msgspec.structs import replace
 from eosctl.model.connector_description import ListedConnector, ListedConnectors, TaskStates
 from eosctl.model.connectors import ConnectorType
 from eosctl.model.groups import ListedGroup
-from eosctl.model.hanging import GroupLag, LastStableOffsets, PartitionStability
+from eosctl.model.hanging import GroupLag, GroupReading, LastStableOffsets, PartitionStability
 from eosctl.model.names import TopicPartition
 from eosctl.model.skipped import Skipped
 from eosctl.model.topics import PartitionOffsets, RecordCounts
 from eosctl.model.workers import TaskStatus
 from eosctl.render.answers.connector_description import view_connector, view_connectors
-from eosctl.render.answers.hanging import view_stability
+from eosctl.render.answers.hanging import BEHIND, OF_A_GROUP, PARTITIONS, stability_row, view_stability
 from tests.analysis.evidence import but
 from tests.analysis.test_connector_description import show
 
@@ -130,3 +130,107 @@ def test_groups_that_are_behind_nowhere_are_not_shown_and_the_worst_uncounted_on
     unread = view_stability(replace(outputs(stability("t", 0)), lags=UNREAD))
     assert unread.data["groups"] == {"skipped": "no worker answered"}
     assert len(unread.blocks) == len(counted.blocks) - 1
+
+
+def group(**more: Any) -> GroupReading:
+    return GroupReading(ListedGroup("g", "consumer", "Stable"), **{"committed": {}, **more})
+
+
+@pytest.mark.parametrize(
+    ("since", "held_ms", "held_s"),
+    [
+        (None, None, None),
+        (NOW, 0, 0.0),
+        (NOW - 1, 1, 0.0),
+        (NOW - 1_550, 1_550, 1.6),
+        (NOW + 5, 0, 0.0),
+        (0, NOW, NOW / 1000),
+    ],
+)
+def test_a_partition_is_held_back_since_a_time_or_not_at_all(since, held_ms, held_s) -> None:
+    row = stability_row(replace(stability("t", 0, held=1), since_ms=since), outputs())
+    assert (row.held_ms, row.held_s, row.state, row.by, row.holders) == (held_ms, held_s, None, None, [])
+
+
+@pytest.mark.parametrize(
+    ("found", "committed", "lag", "waits"),
+    [
+        (None, None, None, None),
+        (group(), None, None, False),
+        (group(committed=UNREAD), None, None, False),
+        (group(committed={TopicPartition("t", 1): 4}), None, None, False),
+        (group(committed={TopicPartition("t", 0): 0}), 0, 10, True),
+        (group(committed={TopicPartition("t", 0): 9}), 9, 1, True),
+        (group(committed={TopicPartition("t", 0): 10}), 10, 0, True),
+        (group(committed={TopicPartition("t", 0): 11}), 11, 0, False),
+    ],
+)
+def test_a_group_lags_up_to_the_last_stable_offset_and_waits_unless_it_is_beyond(found, committed, lag, waits) -> None:
+    row = stability_row(stability("t", 0, held=1), replace(outputs(), group=found))
+    assert (row.committed_offset, row.lag, row.group_held_back) == (committed, lag, waits)
+    assert not stability_row(stability("t", 0), replace(outputs(), group=found)).group_held_back
+
+
+@pytest.mark.parametrize(
+    ("counts", "shown"),
+    [
+        ({}, None),
+        ({TopicPartition("t", 1): UNREAD}, None),
+        ({TopicPartition("t", 0): UNREAD}, {"skipped": "no worker answered"}),
+        ({TopicPartition("t", 0): RecordCounts(3, 0, 1, 0)}, {"readable": 3, "aborted": 0, "markers": 1, "removed": 0}),
+    ],
+)
+def test_records_that_were_not_counted_are_not_none(counts, shown) -> None:
+    [row] = view_stability(replace(outputs(stability("t", 0)), counts=counts)).data["partitions"]
+    assert row["lag_records"] == shown
+
+
+WHERE = TopicPartition("t", 0)
+
+
+@pytest.mark.parametrize(
+    ("found", "prose", "pending"),
+    [
+        (
+            group(),
+            ["has committed no offsets, so which partitions it reads is not known: name them with --topic."],
+            [],
+        ),
+        (group(committed=UNREAD), [": the offsets that it committed were not read."], []),
+        (
+            group(committed={WHERE: 10, TopicPartition("u", 0): 1}),
+            ["may wait for a transaction in 1 of the 2 partitions that it reads."],
+            [],
+        ),
+        (
+            group(committed={WHERE: 10}, pending=UNREAD),
+            [
+                "may wait for a transaction in 1 of the 1 partition that it reads.",
+                "It is not known whether a transaction commits offsets of the group: no worker answered.",
+            ],
+            {"skipped": "no worker answered"},
+        ),
+        (
+            group(committed={WHERE: 11}, pending=(WHERE,)),
+            [
+                "may wait for a transaction in 0 of the 1 partition that it reads.",
+                "Its offsets in t-0 are in an open transaction (in __consumer_offsets). A read_committed member starts "
+                "there only after it ends.",
+            ],
+            ["t-0"],
+        ),
+    ],
+)
+def test_of_a_group_the_answer_says_what_is_known_of_its_offsets(found, prose, pending) -> None:
+    document = view_stability(replace(outputs(stability("t", 0, held=1), stability("u", 0)), group=found))
+    assert len(document.prose) == len(prose)
+    assert all(said.endswith(end) for said, end in zip(document.prose, prose, strict=True))
+    assert document.data["group"]["pending_offset_commits"] == pending
+    assert document.blocks == (OF_A_GROUP,)
+
+
+def test_without_a_group_partitions_are_followed_by_the_groups_where_these_are_known() -> None:
+    found = outputs(stability("t", 0))
+    assert view_stability(found).blocks == (PARTITIONS, BEHIND)
+    assert view_stability(found).data["group"] is None
+    assert view_stability(replace(found, lags=UNREAD)).blocks == (PARTITIONS,)

@@ -167,7 +167,7 @@ def view_certificate(certificate: Certificate) -> Document:
         kind="certificate",
         as_of=rfc3339(certificate.as_of),
         data=data,
-        blocks=tuple(each for each in (ROUNDS, CLAIMS, WITNESSES) if each is CLAIMS or getattr(data, each.rows)),
+        blocks=tuple(each for each in (ROUNDS, CLAIMS, WITNESSES) if getattr(data, each.rows)),
         prose=(certificate.sentence, f"to repeat it: {certificate.repeat}"),
         notes=certificate.notes,
         concludes=True,
