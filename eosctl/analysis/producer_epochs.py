@@ -27,7 +27,6 @@ from typing import Final
 from msgspec import Struct
 
 from eosctl.analysis.catalogue import transactions as kinds
-from eosctl.model.names import ProducerIdAndEpoch
 from eosctl.model.producer_epochs import EpochEnd, PrefixChurn, ProducerEpochs
 from eosctl.model.report import Finding, Severity
 from eosctl.model.text import pluralize
@@ -325,8 +324,8 @@ def _alternates(values: Sequence[int | None]) -> bool:
 
 
 def _at(producer: ProducerEpochs) -> str:
-    identity: ProducerIdAndEpoch = producer.producer
-    return f"{identity} at {rfc3339(producer.begun_ms or 0)}"
+    at = "" if producer.begun_ms is None else f" at {rfc3339(producer.begun_ms)}"
+    return f"{producer.producer}{at}"
 
 
 def _words(settings: tuple[int, int | None]) -> str:

@@ -1,10 +1,14 @@
 """The producers of an ID and the end of each, by records that brokers of 3.9.2 and 4.3.1 wrote."""
 
 import pytest
+from msgspec.structs import replace
 
+from eosctl.analysis import producer_epochs
 from eosctl.analysis.producer_epochs import (
+    AGAIN,
     MANY,
     RETRY_MS,
+    SHORT_MS,
     ChurnFold,
     EpochFold,
     churn_findings,
@@ -15,6 +19,7 @@ from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
 from eosctl.model.producer_epochs import EpochEnd, PrefixChurn, ProducerEpochs
 from eosctl.model.report import Severity
 from eosctl.model.transaction_log import DAY_MS, LogRecord, NewerLogRecord, TransactionLogRecord, TransactionLogValue
+from eosctl.model.transactions import NO_TIMEOUT_MS
 from eosctl.model.transactions import TransactionState as State
 
 NOW = 1_790_000_000_000
@@ -311,3 +316,280 @@ def test_a_prefix_that_leaves_many_ids_behind_is_a_finding():
 
     assert [each.id for each in churn_findings([row(MANY, 0)], NOW)] == ["EOS308"]
     assert list(churn_findings([row(MANY, 1)], NOW)) == []
+
+
+# Each decision about an end, at its limit.
+
+
+def ended(log: Log) -> tuple[EpochEnd | None, bool | None, bool, str | None]:
+    first = epochs(log)[0]
+    return first.ended_by, first.was_open, first.certain, first.by
+
+
+INIT_UNFINISHED = "a producer that did not finish initTransactions"
+MAYBE_CLOSED = "producer 7/2; no transaction was open, so it may have been closed before"
+
+
+@pytest.mark.parametrize(
+    ("client", "to", "after", "expected"),
+    [
+        (2, 1, RETRY_MS, (EpochEnd.FENCED, None, False, "producer 7/2; its last transaction was aborted by fencing, or "
+                          "shortly before by itself")),
+        (2, 1, RETRY_MS + 1, (EpochEnd.FENCED, False, True, MAYBE_CLOSED)),
+        (0, 1, RETRY_MS, (EpochEnd.FENCED, True, True, "producer 7/2")),
+        (0, 1, RETRY_MS + 1, (EpochEnd.FENCED, True, True, INIT_UNFINISHED)),
+        (0, 0, RETRY_MS, (EpochEnd.FENCED, False, False, "producer 7/2, which may be the same client: after an abort "
+                          "it may raise its epoch (KIP-360)")),
+        (0, 0, RETRY_MS + 1, (EpochEnd.FENCED, False, True, MAYBE_CLOSED)),
+        (1, 1, RETRY_MS, (EpochEnd.FENCED, True, True, "producer 7/2")),
+    ],
+)  # fmt: skip
+def test_another_producer_ended_a_transaction_where_it_comes_as_soon_as_clients_ask_again(client, to, after, expected):
+    log = Log().add(State.EMPTY, 0).add(State.ONGOING, 0, client).abort(0, to, client=2)
+    assert ended(log.add(State.EMPTY, 2, after=after)) == expected
+
+
+@pytest.mark.parametrize(
+    ("written", "completed", "expected"),
+    [
+        (None, 0, (EpochEnd.FENCED, True, True)),
+        (0, 2, (EpochEnd.FENCED, True, True)),
+        (2, 0, (EpochEnd.FENCED, None, False)),
+    ],
+)
+def test_before_an_abort_that_follows_no_ongoing_the_client_s_own_records_say_its_version(written, completed, expected):
+    log = Log().add(State.EMPTY, 0)
+    if written is not None:
+        log.add(State.ONGOING, 0, written).add(State.PREPARE_COMMIT, 0, written).add(
+            State.COMPLETE_COMMIT, 0, completed
+        )
+    log.abort(0, 1, client=2).add(State.EMPTY, 2, after=500)
+    assert ended(log)[:3] == expected
+
+
+@pytest.mark.parametrize(
+    ("timeout_ms", "start", "late", "end"),
+    [
+        (TIMEOUT_MS, None, TIMEOUT_MS, EpochEnd.FENCED),
+        (TIMEOUT_MS, None, TIMEOUT_MS + 1, EpochEnd.TIMED_OUT),
+        (NO_TIMEOUT_MS, None, NO_TIMEOUT_MS + 1, EpochEnd.FENCED),
+        (NO_TIMEOUT_MS - 1, None, NO_TIMEOUT_MS, EpochEnd.TIMED_OUT),
+        (TIMEOUT_MS, -1, 1000, EpochEnd.FENCED),
+        (TIMEOUT_MS, 0, 1000, EpochEnd.TIMED_OUT),
+    ],
+)
+def test_a_transaction_is_overdue_beyond_a_timeout_and_where_its_start_is_known(timeout_ms, start, late, end):
+    log = Log().add(State.EMPTY, 0, timeout_ms=timeout_ms).add(State.ONGOING, 0, timeout_ms=timeout_ms)
+    log.started = log.started if start is None else start
+    log.add(State.PREPARE_ABORT, 1, 2, after=late, timeout_ms=timeout_ms)
+    log.add(State.COMPLETE_ABORT, 1, 2, timeout_ms=timeout_ms).add(State.EMPTY, 2, after=RETRY_MS + 1)
+    assert ended(log)[0] is end
+
+
+@pytest.mark.parametrize("late", [0, TIMEOUT_MS + 1])
+def test_an_id_that_is_forgotten_after_a_fencing_was_ended_by_that(late: int):
+    log = Log().add(State.EMPTY, 0).add(State.ONGOING, 0).abort(0, 1, client=2, late=late).expire(604_800_000)
+    assert ended(log)[:2] == (EpochEnd.TIMED_OUT if late else EpochEnd.FENCED, True)
+    own = Log().add(State.EMPTY, 0).add(State.ONGOING, 0, 2).abort(0, 1, client=2).expire(604_800_000)
+    assert ended(own)[:2] == (EpochEnd.EXPIRED, False)
+
+
+def test_another_producer_id_in_an_open_transaction_has_no_known_author():
+    log = Log().add(State.EMPTY, 0).add(State.ONGOING, 0, producer_id=8)
+    assert ended(log) == (EpochEnd.UNKNOWN, None, False, "no record says how producer 8/0 got the ID")
+    forgotten = Log().expire(5).expire(5).add(State.ONGOING, 3)
+    assert ends(forgotten) == [("7/3 to 3", None, None, True)]
+
+
+# Each decision about a contention.
+
+BASE = epochs(Log().add(State.EMPTY, 0).add(State.EMPTY, 1))[0]
+LAST = replace(BASE, begun_ms=NOW + 9_000, ended_ms=None, ended_by=None, was_open=None)
+
+
+@pytest.mark.parametrize(
+    ("changes", "taken"),
+    [
+        ({}, True),
+        ({"ended_by": EpochEnd.UNKNOWN}, True),
+        *(({"ended_by": each}, False) for each in (EpochEnd.TIMED_OUT, EpochEnd.CLOSED, EpochEnd.EXPIRED, None)),
+        ({"ended_ms": None}, False),
+        ({"begun_ms": None}, False),
+        ({"begun_ms": NOW, "ended_ms": NOW + SHORT_MS}, True),
+        ({"begun_ms": NOW, "ended_ms": NOW + SHORT_MS + 1}, False),
+        ({"committed": 1}, False),
+        ({"committed": 1, "was_open": True}, True),
+        ({"committed": 1, "was_open": None}, True),
+        ({"committed": 0, "was_open": False}, True),
+    ],
+)
+def test_an_id_is_taken_from_a_producer_that_was_fenced_soon_and_at_work_or_before_it_committed(changes, taken):
+    row = replace(BASE, **changes)
+    assert len(list(contentions({"a": [row, row, row, LAST]}))) == taken
+    assert list(contentions({"a": [row, row, LAST]})) == [], "three producers are too few"
+
+
+def test_the_longest_run_of_producers_that_take_the_id_counts():
+    free = replace(BASE, ended_by=EpochEnd.EXPIRED)
+    [found] = contentions({"a": [BASE, free, *[BASE] * 4, free, BASE, BASE, LAST]})
+    assert (found.subject, found.evidence["count"]) == ("a", 5)
+    assert list(contentions({"a": [BASE, BASE, free, BASE, BASE, LAST]})) == []
+    assert list(contentions({"a": [LAST], "b": []})) == []
+
+
+@pytest.mark.parametrize(
+    ("timeouts", "versions", "severity"),
+    [
+        ([1, 2, 1, 2], [0, 0, 0, 0], Severity.ERROR),
+        ([1, 2, 1, 1], [0, 0, 0, 0], Severity.WARNING),
+        ([1, 2, 3, 1], [0, 0, 0, 0], Severity.WARNING),
+        ([1, 1, 1, 1], [0, 2, 0, 2], Severity.ERROR),
+        ([1, 1, 1, 1, 1], [0, None, 2, 0, 2], Severity.ERROR),
+        ([1, 1, 1, 1], [0, None, 0, None], Severity.WARNING),
+        ([1, 1, 2, 1, 2], [0, 0, 0, 0, 0], Severity.ERROR),
+    ],
+)
+def test_settings_are_of_two_clients_where_two_values_take_turns(timeouts, versions, severity):
+    settings = list(zip(timeouts, versions, strict=True))
+    producers = [replace(BASE, timeout_ms=timeout, client_version=version) for timeout, version in settings]
+    [found] = contentions({"a": producers})
+    assert found.severity is severity
+    assert ("two clients have this ID" in found.message) == (severity is Severity.ERROR)
+
+
+def test_the_settings_of_two_clients_are_named_as_far_as_they_are_known():
+    producers = [replace(BASE, timeout_ms=each, client_version=2 if each == 50 else None) for each in (50, 60, 50, 60)]
+    [found] = contentions({"a": producers})
+    assert "(transaction.timeout.ms 50, transaction.version 2; transaction.timeout.ms 60): two clients" in found.message
+
+
+def test_a_producer_of_unknown_begin_is_named_without_a_time():
+    [found] = contentions({"a": [BASE, BASE, BASE, replace(LAST, begun_ms=None)]})
+    assert "7/0 at 2026-09-21T14:13:21.000Z, then 7/0. " in found.message
+    assert len(found.evidence["initialized"]) == 3
+
+
+# Each decision about churn.
+
+
+def churned(*logs: Log, after: int, expiration_ms: int | None = 7 * DAY_MS) -> PrefixChurn:
+    """The only prefix, this many ms after the last record."""
+    fold = ChurnFold(max(log.at for log in logs) + after, expiration_ms)
+    fold.add_all(record for log in logs for record in log.records)
+    (found,) = fold.found()
+    return found
+
+
+@pytest.mark.parametrize(
+    ("log", "after", "new"),
+    [
+        (Log("a").add(State.EMPTY, 0), DAY_MS, 1),
+        (Log("a").add(State.EMPTY, 0), DAY_MS + 1, 0),
+        (Log("a").add(State.EMPTY, 3), 0, 0),
+        (Log("a").add(State.COMPLETE_COMMIT, 0), 0, 0),
+    ],
+)
+def test_an_id_is_new_for_a_day_after_its_first_epoch(log: Log, after: int, new: int):
+    assert (churned(log, after=after).new, churned(log, after=after).ids) == (new, 1)
+
+
+@pytest.mark.parametrize(
+    ("state", "after", "opened", "idle"),
+    [
+        (State.EMPTY, DAY_MS, 0, 0),
+        (State.EMPTY, DAY_MS + 1, 0, 1),
+        (State.ONGOING, DAY_MS + 1, 1, 0),
+        (State.PREPARE_ABORT, DAY_MS + 1, 1, 0),
+        (State.COMPLETE_ABORT, DAY_MS + 1, 0, 1),
+    ],
+)
+def test_an_id_is_idle_after_a_day_without_a_record_and_an_open_transaction(state, after, opened, idle):
+    found = churned(Log("a").add(state, 0), after=after)
+    assert (found.open, found.idle) == (opened, idle)
+
+
+def having_previous(producer_id: int) -> Log:
+    log = Log("a").add(State.EMPTY, 0)
+    (record,) = log.records
+    assert isinstance(record, TransactionLogRecord)
+    assert record.value is not None
+    log.records = [replace(record, value=replace(record.value, previous_producer_id=producer_id))]
+    return log
+
+
+@pytest.mark.parametrize(
+    ("log", "once", "again"),
+    [
+        (Log("a").add(State.EMPTY, 0), 1, 0),
+        (Log("a").add(State.EMPTY, 0).commit(0), 1, 0),
+        (Log("a").add(State.EMPTY, 0).commit(0).commit(0), 0, 1),
+        (Log("a").add(State.EMPTY, 0).commit(0).add(State.ONGOING, 0).abort(0, 0), 0, 1),
+        (Log("a").add(State.EMPTY, 0).add(State.EMPTY, 1), 0, 1),
+        (Log("a").add(State.COMPLETE_COMMIT, AGAIN - 1), 0, 0),
+        (Log("a").add(State.COMPLETE_COMMIT, AGAIN), 0, 1),
+        (Log("a").add(State.EMPTY, AGAIN - 1), 0, 0),
+        (having_previous(-1), 1, 0),
+        (having_previous(7), 1, 0),
+        (having_previous(6), 0, 1),
+    ],
+)
+def test_an_id_was_used_again_by_a_second_producer_transaction_or_producer_id(log: Log, once: int, again: int):
+    found = churned(log, after=2 * DAY_MS)
+    assert (found.idle, found.used_once, found.used_again) == (1, once, again)
+
+
+def used(name: str, begin: int = 0) -> Log:
+    return Log(name).add(State.EMPTY, 0, after=begin or 1000).commit(0).commit(0)
+
+
+@pytest.mark.parametrize(
+    ("logs", "after", "expiring", "an_id"),
+    [
+        ([used("a-1")], 6 * DAY_MS, 1, "a-1"),
+        ([used("a-1")], 6 * DAY_MS - 1, 0, ""),
+        ([used("a-1", 5000), used("a-2", 2000)], 6 * DAY_MS, 2, "a-2"),
+        ([used("a-1", 2000), used("a-2", 5000)], 6 * DAY_MS, 2, "a-1"),
+        ([used("a-1"), used("a-2")], 6 * DAY_MS, 2, "a-1"),
+    ],
+)
+def test_of_ids_in_the_last_seventh_of_their_time_the_first_to_be_forgotten_is_named(logs, after, expiring, an_id):
+    found = churned(*logs, after=after)
+    assert (found.expiring, found.an_id, found.first_expiry_ms is None) == (expiring, an_id, not expiring)
+
+
+@pytest.mark.parametrize(("after", "per_day"), [(DAY_MS + 1, 2.0), (2 * DAY_MS, 2.0), (5 * DAY_MS, 0.5)])
+def test_the_idle_ids_of_a_day_are_counted_over_the_days_since_the_first_became_idle(after: int, per_day: float):
+    assert churned(Log("a-1").add(State.EMPTY, 0), Log("a-2").add(State.EMPTY, 0), after=after).idle_per_day == per_day
+
+
+def test_ids_of_prefixes_beyond_the_most_are_counted_together(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(producer_epochs, "MOST_PREFIXES", 2)
+    fold = ChurnFold(NOW + 1000, None)
+    names = ("a-1", "b-1", "c-1", "a-2", "d-1")
+    fold.add_all([*(Log(each).add(State.EMPTY, 0).records[0] for each in names), NewerLogRecord(0, 99, 7)])
+    assert [(each.prefix, each.ids) for each in fold.found()] == [("a", 2), ("b", 1)]
+    assert (fold.other_ids, fold.newer) == (2, 1)
+
+
+def test_prefixes_with_most_idle_ids_come_first_then_those_with_most_ids():
+    old = [Log(name).add(State.EMPTY, 0) for name in ("b-1", "c-1", "c-2")]
+    young = [Log(name).add(State.EMPTY, 0, after=3 * DAY_MS) for name in ("a-1", "e-1", "d-1", "d-2")]
+    assert list(churn(*old, *young, days=3)) == ["c", "b", "d", "a", "e"]
+
+
+@pytest.mark.parametrize(
+    ("expiring", "left", "when"),
+    [
+        (1, 1, "1 idle ID that had been used again and again: a-1 will be forgotten in"),
+        (2, 0, "2 idle IDs that had been used again and again: a-1 is due to be forgotten."),
+        (1, -1, "a-1 is due to be forgotten."),
+        (0, 1, None),
+        (None, 1, None),
+        (1, None, None),
+    ],
+)
+def test_ids_that_are_about_to_be_forgotten_are_reported_where_some_were_used_again(expiring, left, when):
+    row = PrefixChurn("a", 5, 0, 0, 2, 1.0, 0, 2, expiring, None if left is None else NOW + left, "a-1")
+    found = list(churn_findings([row], NOW))
+    assert [each.evidence["left_ms"] for each in found] == ([left] if when else [])
+    assert all(str(when) in each.message for each in found)
