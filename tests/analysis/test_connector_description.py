@@ -5,17 +5,33 @@ from msgspec.structs import replace
 
 from eosctl.analysis.catalogue import internal_topics
 from eosctl.analysis.connect_requests import CommandLine
-from eosctl.analysis.connector_description import describe_connector, explain_status, last_statuses, list_all
+from eosctl.analysis.connector_description import (
+    MIXED,
+    NOT_ENABLED,
+    describe_connector,
+    explain_status,
+    is_about,
+    last_statuses,
+    list_all,
+    state_of,
+)
 from eosctl.analysis.rules.connectors import SAYS_NOTHING
 from eosctl.analysis.rules.registry import diagnose
 from eosctl.model.connectors import ConnectorType
 from eosctl.model.evidence import Preflight
+from eosctl.model.groups import ConnectGroup, GroupMember
 from eosctl.model.records import Record
+from eosctl.model.report import Severity
 from eosctl.model.skipped import Skipped, not_asked
 from eosctl.model.status_topic import StatusKind, StatusRecord
+from eosctl.model.times import ClusterClock
 from eosctl.model.transactions import TransactionState
 from eosctl.model.workers import ConnectorStatus, TaskStatus, WrittenStatus
-from tests.analysis.evidence import NOW, A, B, but, commits, described, inspection, worker
+from tests.analysis.config_records import Log
+from tests.analysis.evidence import FILE, NOW, A, B, but, commits, described, inspection, worker
+from tests.analysis.offset_records import record as offset
+from tests.analysis.offset_records import report as offsets_report
+from tests.analysis.offset_records import topic as offsets_topic
 
 LINE = CommandLine(("-b", "broker:9092"), "http://a:8083", None, "--bootstrap-server broker:9092")
 NO_OUTPUT = not_asked("nothing")
@@ -245,3 +261,497 @@ def test_an_error_of_the_cluster_does_not_keep_a_paused_connector_from_being_res
     found = show(but(statuses=having("PAUSED", connector="PAUSED"), workers=silent))
     assert "EOS010" in [each.id for each in found.findings]
     assert commands(found)[-1].endswith("/connectors/x/resume")
+
+
+# Each decision at its limit. No rule is asked: only the description counts.
+
+
+def facts(evidence, name="x", line=LINE, written=None):
+    about = diagnose(replace(evidence, about=frozenset({name})), ())
+    return describe_connector(about, name, NO_OUTPUT, line, written)
+
+
+C = "http://c:8083"
+UNREAD = Skipped("denied")
+SETTINGS = {A: FILE, B: FILE}
+BOUNDARY = "transaction.boundary"
+
+
+@pytest.mark.parametrize(
+    ("enabled", "answer"),
+    [
+        ((True, True), "enabled"),
+        ((True, False), "mixed"),
+        ((False, False), "not enabled"),
+        ((True, UNREAD), f"{B}: denied"),
+        ((False, UNREAD), f"{B}: denied"),
+        ((UNREAD, UNREAD), f"{A}: denied; {B}: denied"),
+        ((True, UNREAD, False), "mixed"),
+    ],
+)
+def test_what_one_worker_does_not_tell_matters_unless_others_differ_already(enabled, answer):
+    workers = {url: worker(url, enabled=each) for url, each in zip((A, B, C), enabled, strict=False)}
+    found = facts(but(workers=workers)).exactly_once.worker
+    assert (found.reason if isinstance(found, Skipped) else found) == answer
+    assert facts(but(workers=UNREAD)).exactly_once.worker == Skipped("the workers: denied")
+
+
+@pytest.mark.parametrize(
+    ("config", "connector", "boundary", "interval"),
+    [
+        ({}, "requested", "poll", None),
+        ({"exactly.once.support": "Required"}, "required", "poll", None),
+        ({BOUNDARY: "INTERVAL", f"{BOUNDARY}.interval.ms": "5000"}, "requested", "interval", 5000),
+        ({BOUNDARY: "connector", f"{BOUNDARY}.interval.ms": "5"}, "requested", "connector", None),
+        ({f"{BOUNDARY}.interval.ms": "5000"}, "requested", "poll", None),
+        ({BOUNDARY: "interval", f"{BOUNDARY}.interval.ms": "x"}, "requested", "interval", None),
+        ({BOUNDARY: "interval"}, "requested", "interval", 60_000),
+    ],
+)  # fmt: skip
+def test_the_boundary_and_interval_of_transactions_are_the_connector_s_or_kafka_s_defaults(
+    config, connector, boundary, interval
+):
+    found = facts(but(inspection=inspection(**config))).exactly_once
+    assert (found.connector, found.boundary, found.interval_ms) == (connector, boundary, interval)
+
+
+TIMEOUT = "producer.override.transaction.timeout.ms"
+
+
+@pytest.mark.parametrize(
+    ("transactions", "files", "config", "timeout"),
+    [
+        ({"g-x-0": replace(described("g-x-0"), timeout_ms=7)}, SETTINGS, {TIMEOUT: "5"}, 7),
+        ({"g-x-0": UNREAD, "g-x-1": replace(described("g-x-1"), timeout_ms=7)}, SETTINGS, {}, 7),
+        ({"g-y-0": replace(described("g-y-0"), timeout_ms=7)}, SETTINGS, {TIMEOUT: "5"}, 5),
+        ({"h-x-0": replace(described("h-x-0"), timeout_ms=7)}, SETTINGS, {TIMEOUT: "5"}, 5),
+        ({"other": replace(described("other"), timeout_ms=7)}, SETTINGS, {TIMEOUT: "5"}, 5),
+        ({"g-x-0": UNREAD}, SETTINGS, {TIMEOUT: "5"}, 5),
+        (UNREAD, SETTINGS, {TIMEOUT: "5"}, 5),
+        (UNREAD, SETTINGS, {}, 60_000),
+        (UNREAD, SETTINGS, {TIMEOUT: "x"}, None),
+        (UNREAD, {A: FILE | {"producer.transaction.timeout.ms": "9"}, B: FILE}, {}, 60_000),
+        (UNREAD, {A: FILE, B: {"clusters": "K"}}, {}, None),
+        (UNREAD, {}, {}, None),
+    ],
+)
+def test_the_transaction_timeout_is_the_coordinator_s_or_the_longest_of_the_config_or_unknown(
+    transactions, files, config, timeout
+):
+    evidence = but(transactions=transactions, worker_files=files, inspection=inspection(**config))
+    assert facts(evidence).exactly_once.timeout_ms == timeout
+
+
+@pytest.mark.parametrize(
+    ("changes", "effective", "why"),
+    [
+        ({"workers": UNREAD}, "unknown", "whether the workers have it enabled is not known: the workers: denied"),
+        ({"workers": {A: worker(A, enabled=False)}}, "no", NOT_ENABLED),
+        ({"workers": {A: worker(A), B: worker(B, enabled=False)}}, "partly", MIXED),
+        ({"preflight": UNREAD}, "unknown", "whether the connector supports it: denied"),
+        ({"preflight": {}}, "unknown", "whether the connector supports it was not answered"),
+        ({"preflight": {"x": Preflight({A: UNREAD})}}, "unknown", "whether the connector supports it was not answered"),
+        ({"preflight": {"x": Preflight({A: UNREAD, B: ()})}}, "yes", "and the connector declares support"),
+        ({"preflight": {"x": Preflight({A: ("no", f"it {SAYS_NOTHING}")})}}, "unknown", "does not declare whether"),
+        ({"preflight": {"x": Preflight({A: ("no",), B: ("never",)})}}, "partly", "the connector reports: no; never"),
+        ({"preflight": {"y": Preflight({A: ()})}}, "unknown", "was not answered"),
+    ],
+)  # fmt: skip
+def test_the_effect_of_exactly_once_has_its_reason(changes, effective, why):
+    found = facts(but(**changes)).exactly_once
+    assert (found.effective, why in found.why) == (effective, True)
+
+
+ELSEWHERE = {"producer.override.bootstrap.servers": "there:9092"}
+OPENED = described("g-x-0", TransactionState.ONGOING, start_ms=NOW - 90_000)
+
+
+@pytest.mark.parametrize(
+    ("known", "ahead", "state", "open_ms"),
+    [
+        (OPENED, None, "Ongoing", 90_000),
+        (OPENED, 5_000, "Ongoing", 95_000),
+        (OPENED, -100_000, "Ongoing", 0),
+        (replace(OPENED, start_ms=None), None, "Ongoing", None),
+        (replace(OPENED, state=TransactionState.PREPARE_COMMIT), None, "PrepareCommit", 90_000),
+        (replace(OPENED, state=TransactionState.COMPLETE_COMMIT), None, "CompleteCommit", None),
+        (UNREAD, None, UNREAD, None),
+    ],
+)
+def test_a_transactional_id_has_the_age_of_its_open_transaction(known, ahead, state, open_ms):
+    clock = UNREAD if ahead is None else ClusterClock(1, ahead, 1)
+    [found] = facts(but(transactions={"g-x-0": known}, commits={"g-x-0": commits()}, clock=clock)).transactional_ids
+    assert (found.state, found.open_ms, found.last_commit_ms) == (state, open_ms, NOW)
+    assert (found.producer_id, found.producer_epoch) == ((None, None) if known is UNREAD else (1, 0))
+
+
+def test_the_ids_of_a_connector_are_those_of_coordinators_and_of_the_log_in_the_order_of_their_tasks():
+    known = {name: described(name) for name in ("g-x-10", "g-x-2", "other", "g-y-0")}
+    found = facts(but(transactions=known, commits={"g-x-3": commits(), "g-y-1": commits()})).transactional_ids
+    assert [(each.transactional_id, each.state, each.last_commit_ms) for each in found] == [
+        ("g-x-2", "Empty", None),
+        ("g-x-3", None, NOW),
+        ("g-x-10", "Empty", None),
+    ]
+    [alone] = facts(but(transactions={"g-x-0": described("g-x-0")}, commits=UNREAD)).transactional_ids
+    assert alone.last_commit_ms == UNREAD
+    assert facts(but(transactions=UNREAD)).transactional_ids == UNREAD
+    elsewhere = facts(but(inspection=inspection(**ELSEWHERE)))
+    assert "another Kafka cluster" in elsewhere.transactional_ids.reason
+    assert elsewhere.last_commit == elsewhere.transactional_ids
+
+
+@pytest.mark.parametrize(
+    ("histories", "ahead", "expected"),
+    [
+        ({"g-x-0": commits(silent_ms=9), "g-x-1": UNREAD}, 0, (NOW - 9, 9, 60_000, 1000)),
+        ({"g-x-0": commits(silent_ms=9, longest_ms=5), "g-x-1": commits(silent_ms=8)}, 0, (NOW - 8, 8, 60_000, 1000)),
+        ({"g-x-0": commits(silent_ms=9), "g-y-0": commits()}, 0, (NOW - 9, 9, 60_000, 1000)),
+        ({"g-x-0": commits(silent_ms=9)}, 5, (NOW - 9, 14, 60_000, 1000)),
+        ({"g-x-0": commits(silent_ms=9)}, -10, (NOW - 9, 0, 60_000, 1000)),
+        ({"g-x-0": UNREAD}, 0, UNREAD),
+        ({"g-y-0": UNREAD}, 0, None),
+        ({}, 0, None),
+        (UNREAD, 0, UNREAD),
+    ],
+)
+def test_the_last_commit_is_known_from_one_history_and_unknown_where_none_could_be_read(histories, ahead, expected):
+    assert facts(but(commits=histories, clock=ClusterClock(1, ahead, 1))).last_commit == expected
+
+
+def test_the_offsets_of_a_connector_are_its_own_that_are_more_than_tombstones():
+    records = [
+        offset(0, '["x",{"f":1}]', '{"p":1}'),
+        offset(1, '["x",{"f":2}]', None),
+        offset(2, '["y",{"f":1}]', '{"p":1}'),
+    ]
+    read = offsets_report(offsets_topic("global", records), configs={"x": {}, "y": {}})
+    assert [str(each.key.raw, "utf-8") for each in facts(but(offsets=read)).offsets] == ['["x",{"f":1}]']
+    assert facts(but(offsets=UNREAD)).offsets == UNREAD
+
+
+def test_missing_acls_the_next_start_and_the_cluster_are_those_that_were_read():
+    found = facts(but(acl_in_force=UNREAD, cluster_id=UNREAD, inspection=UNREAD, iceberg=UNREAD))
+    assert (found.acls_missing, found.cluster_id, found.next_start, found.iceberg) == (UNREAD, None, UNREAD, None)
+    assert (found.target_state, found.connector_class) == (UNREAD, None)
+    known = facts(but(inspection=inspection(**{"connector.class": "org.example.OwnSourceConnector"})))
+    assert (known.acls_missing, known.cluster_id, known.connector_class) == ((), "K", "OwnSource")
+    assert facts(but()).connector_class is None
+    absent = facts(but(), name="y")
+    assert (absent.next_start, absent.target_state) == (Skipped("the config topic does not mention it"), None)
+    deleted = inspection(Log().writer(7).healthy("x", 1).put("connector-x", None))
+    assert facts(but(inspection=deleted)).target_state is None
+
+
+X = having("RUNNING")["x"]
+
+
+@pytest.mark.parametrize(
+    ("status", "read", "type_"),
+    [
+        (X, UNREAD, "source"),
+        (replace(X, type="sink"), inspection(), "sink"),
+        (replace(X, type=None), inspection(), "source"),
+        (replace(X, type=None), UNREAD, None),
+        (UNREAD, inspection(), "source"),
+        (None, inspection(), "source"),
+        (None, UNREAD, None),
+    ],
+)
+def test_the_type_of_a_connector_is_the_workers_or_the_config_topic_s(status, read, type_):
+    statuses = status if isinstance(status, Skipped) else {} if status is None else {"x": status}
+    assert facts(but(statuses=statuses, inspection=read)).type == type_
+
+
+@pytest.mark.parametrize(
+    ("own", "tasks", "state"),
+    [
+        ("RUNNING", ("RUNNING", "FAILED", "UNASSIGNED"), "FAILED"),
+        ("FAILED", ("RUNNING",), "FAILED"),
+        ("RUNNING", ("UNASSIGNED", "RESTARTING"), "UNASSIGNED"),
+        ("RUNNING", ("RESTARTING", "DESTROYED"), "RESTARTING"),
+        ("RUNNING", ("DESTROYED", "STOPPED"), "DESTROYED"),
+        ("RUNNING", ("STOPPED", "PAUSED"), "STOPPED"),
+        ("RUNNING", ("PAUSED", "RUNNING"), "PAUSED"),
+        ("RUNNING", ("NEW",), "RUNNING"),
+        ("NEW", ("NEW",), "NEW"),
+        ("PAUSED", ("UNASSIGNED", "RUNNING"), "PAUSED"),
+        ("STOPPED", ("UNASSIGNED",), "STOPPED"),
+        ("PAUSED", ("RUNNING", "FAILED"), "FAILED"),
+        ("STOPPED", ("FAILED",), "FAILED"),
+    ],
+)
+def test_the_worst_state_counts_and_one_at_rest_is_its_own_unless_a_part_failed(own, tasks, state):
+    assert state_of(having(*tasks, connector=own)["x"]) == state
+
+
+def test_failed_tasks_come_first_and_running_ones_last():
+    found = facts(but(statuses=having("RUNNING", "PAUSED", "FAILED", "RUNNING", "UNASSIGNED", "FAILED"))).tasks
+    assert [each.task for each in found] == [2, 5, 1, 4, 0, 3]
+
+
+@pytest.mark.parametrize(
+    ("causes", "trace", "words"),
+    [
+        (["a"], None, "the connector failed on a:8083: no trace is reported; task 0: a"),
+        ([None], "", "the connector failed on a:8083: no trace is reported; task 0: no trace is reported"),
+        (["a", "a"], "X\nCaused by: Y", "the connector failed on a:8083: Y; tasks 0, 1: a"),
+        (["a", "b"], "X", "the connector failed on a:8083: X; task 0: a (and 1 other causes)"),
+        (["a", "b", "c"], "X", "the connector failed on a:8083: X; task 0: a (and 2 other causes)"),
+    ],
+)
+def test_the_causes_of_failed_parts_are_named_up_to_two(causes, trace, words):
+    tasks = tuple(TaskStatus(number, "FAILED", "a:8083", cause) for number, cause in enumerate(causes))
+    failed = ConnectorStatus("x", "source", "FAILED", tasks, "a:8083", trace or None)
+    found = facts(but(statuses={"x": failed})).words
+    assert found == f"x is FAILED; tasks: {len(tasks)} FAILED: {words}"
+
+
+@pytest.mark.parametrize(
+    ("states", "own", "words"),
+    [
+        ((), "RUNNING", "x is RUNNING; tasks: none: it has no task that could copy anything"),
+        ((), "STOPPED", "x is STOPPED; tasks: none"),
+        (("RUNNING",), "RUNNING", "x is RUNNING; tasks: 1 RUNNING"),
+        (("UNASSIGNED",), "RUNNING", "x is UNASSIGNED; tasks: 1 UNASSIGNED"),
+    ],
+)
+def test_a_connector_without_failures_has_no_cause(states, own, words):
+    assert facts(but(statuses=having(*states, connector=own))).words == words
+
+
+@pytest.mark.parametrize(
+    ("statuses", "read", "words"),
+    [
+        (UNREAD, UNREAD, "x: whether it runs is unknown: denied"),
+        (UNREAD, inspection(Log()), "x: whether it runs is unknown: denied"),
+        (UNREAD, inspection(), "x: whether it runs is unknown, and should be STARTED: denied"),
+        ({}, UNREAD, "x: the workers report no status of it (the config topic has it)"),
+        ({}, inspection(), "x: the workers report no status of it (the config topic has it, and should be STARTED)"),
+    ],
+)
+def test_a_connector_without_a_status_is_described_by_the_config_topic(statuses, read, words):
+    assert facts(but(statuses=statuses, inspection=read)).words == words
+
+
+@pytest.mark.parametrize(("written_ms", "ahead", "ago"), [(NOW, 0, "0 ms"), (NOW + 5, 0, "0 ms"), (NOW, 7, "7 ms")])
+def test_the_age_of_a_written_status_is_by_the_cluster_s_clock_and_never_negative(written_ms, ahead, ago):
+    evidence = but(statuses=UNREAD, clock=ClusterClock(1, ahead, 1))
+    assert f"last written {ago} ago" in facts(evidence, written=WrittenStatus(X, written_ms)).words
+
+
+@pytest.mark.parametrize(
+    ("members", "own", "where", "absent"),
+    [
+        ((A,), "RUNNING", ("a:8083",), ""),
+        ((A, None), "RUNNING", ("a:8083",), ""),
+        ((A,), "RUNNING", ("a:8083", "b:8083"), "; b:8083 is not in the Connect group now"),
+        ((B,), "RUNNING", ("a:8083", "a:8083"), "; a:8083 is not in the Connect group now"),
+        ((C,), "RUNNING", ("a:8083", "b:8083"), "; a:8083, b:8083 are not in the Connect group now"),
+        ((B,), "PAUSED", ("b:8083",), ""),
+        ((B,), "RUNNING", ("b:8083",), "; a:8083 is not in the Connect group now"),
+        ((None,), "PAUSED", (), ""),
+        (UNREAD, "RUNNING", ("a:8083",), ""),
+    ],
+)
+def test_workers_that_wrote_running_are_compared_with_the_members_of_the_group(members, own, where, absent):
+    tasks = tuple(TaskStatus(number, "RUNNING", each) for number, each in enumerate(where))
+    status = ConnectorStatus("x", "source", own, (*tasks, TaskStatus(9, "FAILED", "gone:8083")), "a:8083")
+    group = UNREAD
+    if not isinstance(members, Skipped):
+        group = ConnectGroup("Stable", "connect", "sessioned", tuple(GroupMember(str(url), url) for url in members))
+    found = facts(but(statuses=UNREAD, group=group), written=WrittenStatus(status, NOW)).words
+    assert f"{absent}; whether this is so now is unknown: denied" in found
+    assert found.count(" in the Connect group") == bool(absent)
+
+
+def status_record(number, kind, task=None, state="RUNNING", reason=None):
+    return StatusRecord(Record(number, NOW, b"", b""), kind, "x", task, state=state, reason=reason)
+
+
+def test_records_about_topics_are_no_status_and_tasks_come_in_their_order():
+    own = status_record(0, StatusKind.CONNECTOR)
+    second, first, zeroth = (status_record(3 - task, StatusKind.TASK, task) for task in (2, 1, 0))
+    of_topic = status_record(9, StatusKind.TOPIC, state="FAILED")
+    invalid = status_record(10, StatusKind.INVALID, state="FAILED")
+    assert last_statuses([own, second, first, zeroth, of_topic, invalid]) == {"x": (own, zeroth, first, second)}
+    assert last_statuses([zeroth]) == {}
+
+
+def finding(subject="other", severity=Severity.ERROR, **evidence):
+    return internal_topics.SHADOWED_OFFSET.finding(subject, "it begins from nothing", evidence, severity=severity)
+
+
+@pytest.mark.parametrize(
+    ("found", "changes", "mine"),
+    [
+        (finding("x"), {}, True),
+        (finding("y"), {}, False),
+        (finding("g-x-0"), {}, True),
+        (finding("g-x-a"), {}, False),
+        (finding("out"), {}, True),
+        (finding("out"), {"outputs": UNREAD}, False),
+        (finding("out"), {"outputs": {"x": UNREAD}}, False),
+        (finding("out"), {"outputs": {"y": ("out",)}}, False),
+        (finding("own"), {"inspection": inspection(**{"offsets.storage.topic": "own"})}, True),
+        (finding("own"), {}, False),
+        (finding(""), {}, False),
+        (finding(connector="x"), {}, True),
+        (finding(connector="y"), {}, False),
+        (finding(connectors=["y", "x"]), {}, True),
+        (finding(connectors=["y"]), {}, False),
+        (finding(connectors={"x": 1}), {}, False),
+    ],
+)
+def test_a_finding_is_about_a_connector_that_it_names_or_whose_ids_or_topics_it_names(found, changes, mine):
+    assert is_about(found, but(**changes), "x") is mine
+
+
+@pytest.mark.parametrize(
+    ("kind", "severity", "mine"),
+    [
+        ("source", Severity.ERROR, True),
+        ("source", Severity.WARNING, False),
+        ("sink", Severity.ERROR, False),
+    ],
+)
+def test_an_error_of_something_else_concerns_each_source_and_no_sink(kind, severity, mine):
+    other = finding("connect-offsets", severity)
+    read = inspection() if kind == "source" else UNREAD
+    shown = show(but(statuses=having("RUNNING", kind=kind), offset_findings=(other,), inspection=read))
+    assert (other in shown.findings, other in shown.others) == (mine, not mine)
+
+
+@pytest.mark.parametrize(
+    ("kind", "own", "states", "cure"),
+    [
+        ("sink", "RUNNING", ("FAILED", "RUNNING", "FAILED"), "then POST /connectors/x/tasks/0/restart; POST"),
+        ("sink", "FAILED", ("FAILED",), "then POST /connectors/x/restart"),
+        ("sink", "RUNNING", ("RUNNING",), None),
+        ("sink", "RUNNING", ("UNASSIGNED",), None),
+        ("source", "FAILED", (), "then POST /connectors/x/restart"),
+    ],
+)
+def test_a_failure_that_no_rule_found_is_a_finding(kind, own, states, cure):
+    found = facts(but(statuses=having(*states, connector=own, kind=kind))).findings
+    assert [each.id for each in found] == (["EOS108"] if cure else [])
+    assert all(str(cure) in each.cure for each in found)
+    assert all(
+        each.evidence == {"tasks": [at for at, state in enumerate(states) if state == "FAILED"]} for each in found
+    )
+
+
+SHOWS_OFFSETS = "eosctl offsets show --connector x -b broker:9092"
+RESUMES = "curl -sS -X PUT http://a:8083/connectors/x/resume"
+RESTARTS = "curl -sS -X POST http://a:8083/connectors/x/restart"
+EXPLAINS = "eosctl explain --connector x -b broker:9092"
+
+
+@pytest.mark.parametrize(
+    ("statuses", "line", "steps"),
+    [
+        (having("RUNNING"), LINE, []),
+        (having("UNASSIGNED"), LINE, []),
+        (having("PAUSED", connector="PAUSED"), LINE, [SHOWS_OFFSETS, RESUMES]),
+        (having(connector="STOPPED"), LINE, [SHOWS_OFFSETS, RESUMES]),
+        (having(connector="STOPPED", kind="sink"), LINE, [RESUMES]),
+        (having(connector="STOPPED"), CommandLine(("-b", "broker:9092")), [SHOWS_OFFSETS]),
+        (having(connector="FAILED", trace="X"), LINE, [EXPLAINS, RESTARTS]),
+        (having("FAILED", connector="FAILED"), LINE,
+         [EXPLAINS, "curl -sS -X POST http://a:8083/connectors/x/tasks/0/restart"]),
+    ],
+)  # fmt: skip
+def test_each_state_has_its_next_steps(statuses, line, steps):
+    assert commands(facts(but(statuses=statuses), line=line)) == steps
+
+
+@pytest.mark.parametrize(
+    ("severity", "subject", "resumed"),
+    [
+        (Severity.ERROR, "x", False),
+        (Severity.WARNING, "x", True),
+        (Severity.ERROR, "connect-offsets", True),
+    ],
+)
+def test_a_connector_at_rest_is_resumed_unless_an_error_is_its_own(severity, subject, resumed):
+    found = show(but(statuses=having(connector="STOPPED"), offset_findings=(finding(subject, severity),)))
+    assert (RESUMES in commands(found)) is resumed
+    assert commands(found)[0].startswith("eosctl explain EOS080"), "the fix comes first"
+
+
+def test_the_fix_of_a_finding_that_only_informs_is_no_next_step_and_one_without_commands_is_explained():
+    informing, warning = finding("x", Severity.INFO), finding("x", Severity.WARNING)
+    assert commands(show(but(offset_findings=(informing,)))) == []
+    running = replace(warning, cure="run `eosctl doctor` first")
+    [step] = show(but(offset_findings=(running,))).steps
+    assert step == ("to fix EOS080 shadowed-offset", "eosctl doctor -b broker:9092")
+    [step] = show(but(offset_findings=(replace(warning, cure="ask somebody"),))).steps
+    assert step == (
+        "EOS080 shadowed-offset: follow the fix below, step by step",
+        "eosctl explain EOS080 -b broker:9092",
+    )
+
+
+def test_the_steps_of_restarts_say_how_many_tasks_they_concern():
+    one, two = having("FAILED")["x"], having("FAILED", "FAILED")["x"]
+    said = [explain_status(each, "g", LINE).steps[-1].why for each in (one, two)]
+    assert said == [
+        "after you fixed the cause, restart the failed task",
+        "after you fixed the cause, restart the 2 failed tasks",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("own", "trace", "cause", "text", "failed"),
+    [
+        (None, TRACE, FENCED, TRACE, True),
+        (None, None, FENCED, FENCED, True),
+        (None, None, None, "x", True),
+        ("own trace", TRACE, FENCED, f"own trace\n{TRACE}", True),
+        (TRACE, TRACE, FENCED, TRACE, True),
+    ],
+)
+def test_the_text_of_a_status_has_each_trace_once_or_the_connector_s_name(own, trace, cause, text, failed):
+    status = ConnectorStatus(
+        "x", "source", "RUNNING" if own is None else "FAILED", (TaskStatus(0, "FAILED", "a:8083", cause, trace),),
+        "a:8083", own,
+    )  # fmt: skip
+    found = explain_status(status, "g", LINE)
+    assert (found.text, found.has_failed) == (text, failed)
+
+
+def test_a_failure_without_a_known_error_is_shown_with_all_facts_and_restarted():
+    unknown = ConnectorStatus("a b", "source", "FAILED", (), "a:8083", "what is this")
+    found = explain_status(unknown, "g", LINE)
+    assert (found.found, [each.command for each in found.steps]) == (
+        True,
+        [
+            "eosctl connector show 'a b' -b broker:9092",
+            "curl -sS -X POST http://a:8083/connectors/a%20b/restart",
+        ],
+    )
+    own = explain_status(replace(unknown, name="x", trace=TRACE), "g", LINE)
+    assert [each.why for each in own.steps][-1] == "after you fixed the cause, start the connector again"
+
+
+def test_the_commands_of_an_explanation_have_their_purpose_and_are_at_most_two():
+    found = explain_status(having("FAILED")["x"], "g", LINE)
+    assert [each.why for each in found.steps][:2] == [
+        "ask the coordinator about the transactional ID",
+        "show the history of the transactional ID",
+    ]
+    asked = [each for one in found.explanations for each in one.commands if each.startswith("eosctl ")]
+    assert len(set(asked)) >= 2
+
+
+def test_each_connector_is_listed_with_the_states_of_its_tasks():
+    tasks = having("RUNNING", "FAILED", "RUNNING")["x"]
+    [found] = list_all({"x": tasks}, UNREAD, UNREAD)
+    assert (found.type, found.target_state, found.connector_class) == ("source", UNREAD, None)
+    assert (found.tasks, found.written_ms) == ((("RUNNING", 2), ("FAILED", 1)), None)
+    deleted = inspection(Log().writer(7).healthy("x", 1).put("connector-x", None))
+    assert list_all({}, deleted, {}) == ()
+    assert list_all(UNREAD, deleted, {"x": WrittenStatus(tasks, NOW)}) == ()
+    assert list_all(UNREAD, UNREAD, UNREAD) == ()
+    [alone] = list_all(UNREAD, inspection(), UNREAD)
+    assert (alone.state, alone.written_ms, alone.cause) == (UNREAD, None, None)
