@@ -40,7 +40,7 @@ def audit_witnesses(findings: Iterable[Finding], timeline: Sequence[TimelineEven
         if make is None or finding.severity is not Severity.ERROR:
             continue
         story = make(finding.subject, _first_place(finding), finding.evidence)
-        if story is not None and story.records:
+        if story is not None:
             yield _witness(finding, story, timeline)
 
 
