@@ -8,20 +8,28 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from eosctl.analysis.hanging import (
+    TIMEOUT_SCAN_MS,
+    ConnectTopics,
     LoggedDecisions,
+    behind,
     by_coordinator,
     decided,
     find_candidates,
     find_young,
     group_lags,
+    held_back,
+    holders,
     judge,
     reading_committed,
+    stability,
     still_open,
+    waiting_parts,
     why_undated,
 )
 from eosctl.analysis.offsets_report import Clusters, producing_elsewhere
 from eosctl.analysis.source_stores import stores_of
 from eosctl.errors import EosctlError, Interrupted, NotAuthorized, PartlyApplied, Refused, TimedOut
+from eosctl.model.connectors import ConnectorState
 from eosctl.model.fencing import (
     Candidate,
     FenceError,
@@ -572,3 +580,160 @@ def test_the_decision_decides_the_advice(state, made, advice):
     hung = verdict(producer(FOO0), {9: "id"}, {"id": described(state, [BAR0])})
     (judged,) = decided([hung], {hung.transaction.place: made})
     assert (judged.advice, judged.decision) == (advice, made)
+
+
+# Each decision at its limit.
+
+ONGOING, MEANWHILE = TransactionState.ONGOING, NOW - 60_000 - TIMEOUT_SCAN_MS
+
+
+@pytest.mark.parametrize(
+    ("changes", "partitions", "advice"),
+    [
+        ({"start_ms": MEANWHILE}, [FOO0], Advice.WAIT),
+        ({"start_ms": MEANWHILE - 1}, [FOO0], Advice.FENCE),
+        ({"start_ms": None}, [FOO0], Advice.FENCE),
+        ({"start_ms": MEANWHILE}, [BAR0], Advice.FENCE),
+        ({"producer_id": 10}, [FOO0], Advice.ABORT),
+        ({"producer_id": 10, "state": TransactionState.PREPARE_ABORT}, [FOO0], Advice.ABORT),
+        *(
+            ({"state": each}, [FOO0], Advice.ABORT)
+            for each in TransactionState
+            if each not in {ONGOING, TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT}
+        ),
+    ],
+)
+def test_the_advice_is_to_wait_up_to_the_timeout_and_the_coordinator_s_next_look(changes, partitions, advice):
+    assert verdict(producer(), {9: "id"}, {"id": described(partitions=partitions, **changes)}).advice is advice
+
+
+@pytest.mark.parametrize(
+    ("ahead_ms", "reason"), [(0, None), (1, "the timestamp of its last batch is 0.0 s in the future"), (-1, None)]
+)
+def test_a_timestamp_is_in_the_future_from_the_next_ms_on(ahead_ms, reason):
+    assert why_undated(NOW + ahead_ms, NOW, ClusterClock(1, 0, 5)) == reason
+
+
+def test_a_transaction_is_still_open_only_where_partition_producer_and_offset_are_the_same():
+    verdicts = judge(join_open_transactions([producer()], {}, {}), NOW)
+    for again in (producer(BAR0), producer(producer_id=8), producer(start=56), producer(start=None)):
+        assert still_open(verdicts, [again]) == ()
+    assert still_open(verdicts, [producer(epoch=7, age_ms=0)]) == verdicts, "the epoch and its age may have changed"
+
+
+HELD = PartitionOffsets(FOO0, 0, 55, 56)
+
+
+def opened(*starts, place=FOO0):
+    return join_open_transactions([producer(place, producer_id=each, start=each) for each in starts], {}, {})
+
+
+@pytest.mark.parametrize(
+    ("offsets", "starts", "holding"),
+    [
+        (HELD, (55, 60), [55]),
+        (HELD, (60, 57), [57]),
+        (HELD, (60, 55, 40), [55]),
+        (HELD, (), []),
+        (replace(HELD, high_watermark=55), (55,), []),
+        (replace(HELD, high_watermark=54), (55,), []),
+    ],
+)
+def test_a_partition_is_held_back_by_those_that_begin_at_its_last_stable_offset_or_first(offsets, starts, holding):
+    assert [each.start_offset for each in holders(offsets, opened(*starts))] == holding
+    assert holders(offsets, opened(*starts, place=BAR0)) == ()
+
+
+@pytest.mark.parametrize(
+    ("since", "order"),
+    [
+        ({FOO0: 5, FOO1: 4, BAR0: 6}, [FOO1, FOO0, BAR0]),
+        ({FOO0: 5, FOO1: 5, BAR0: 5}, [BAR0, FOO0, FOO1]),
+        ({FOO1: 5}, [FOO1, BAR0, FOO0]),
+        ({FOO1: 0, FOO0: 1}, [FOO1, FOO0, BAR0]),
+        ({}, [BAR0, FOO0, FOO1]),
+    ],
+)
+def test_partitions_are_in_the_order_of_the_first_record_held_back_then_of_their_names(since, order):
+    offsets = {place: PartitionOffsets(place, 0, 1, 2) for place in (FOO1, FOO0, BAR0)}
+    assert [each.offsets.topic_partition for each in stability(offsets, [], since)] == order
+
+
+OTHER = TopicPartition("other", 0)
+
+
+@pytest.mark.parametrize(
+    ("committed", "found"),
+    [
+        ({ORDERS.topic_partition: 30}, {ORDERS.topic_partition: 30}),
+        ({ORDERS.topic_partition: 31}, None),
+        ({ORDERS.topic_partition: 30, PAYMENTS.topic_partition: 6}, None),
+        ({ORDERS.topic_partition: 30, OTHER: 99}, {ORDERS.topic_partition: 30}),
+        ({OTHER: 0}, None),
+        ({}, None),
+        (Skipped("denied"), None),
+    ],
+)
+def test_a_group_reads_committed_where_none_of_its_positions_is_beyond_a_last_stable_offset(committed, found):
+    assert reading_committed({"g": committed}, PLACES) == ({} if found is None else {"g": found})
+
+
+@pytest.mark.parametrize(("position", "left"), [(0, 20), (9, 20), (10, 20), (11, 19), (30, 0), (31, 0)])
+def test_a_position_before_the_log_start_is_behind_from_there_on_and_one_beyond_the_end_is_not_behind(position, left):
+    assert behind(ORDERS, position) == left
+
+
+@pytest.mark.parametrize(
+    ("positions", "partitions", "uncounted", "held"),
+    [
+        (((ORDERS, 30),), 1, 0, 10),
+        (((PAYMENTS, 4),), 1, 1, 0),
+        (((PAYMENTS, 5),), 0, 0, 0),
+        (((ORDERS, 10), (PAYMENTS, 0)), 2, 25, 10),
+    ],
+)
+def test_a_partition_counts_where_the_group_is_behind_or_held_back(positions, partitions, uncounted, held):
+    [found] = lags(*positions)
+    assert (found.partitions, found.uncounted, found.held_back) == (partitions, uncounted, held)
+
+
+def test_groups_with_most_records_before_them_come_first_and_unlisted_ones_are_left_out():
+    groups = {name: ListedGroup(name, "consumer", "Stable") for name in "bacd"}
+    place, other = ORDERS.topic_partition, PAYMENTS.topic_partition
+    positions = {"a": {place: 30}, "b": {place: 30}, "c": {place: 20}, "d": {other: 5}, "unlisted": {place: 10}}
+    found = group_lags(positions, groups, PLACES, {})
+    assert [each.group.group_id for each in found] == ["c", "a", "b", "d"]
+    counted = {place: RecordTally((CountedStretch(20, 30, 0, 1, 9),)), other: Skipped("denied")}
+    found = group_lags({"c": {place: 20}, "d": {other: 3}}, groups, PLACES, counted)
+    assert [(each.group.group_id, each.uncounted) for each in found] == [("d", 2), ("c", 0)]
+
+
+@pytest.mark.parametrize(
+    ("offsets", "holds"),
+    [(HELD, True), (replace(HELD, last_stable_offset=54), False), (Skipped("denied"), False)],
+)
+def test_a_transaction_holds_a_partition_back_where_it_begins_at_its_last_stable_offset(offsets, holds):
+    found = held_back(opened(55)[0], offsets, Skipped("unread"), ["offsets"])
+    assert (found.holds_lso, found.groups, found.connect, found.commits) == (holds, Skipped("unread"), ("offsets",), ())
+
+
+@pytest.mark.parametrize(
+    ("config", "topic", "groups", "count"),
+    [
+        ({"offsets.storage.topic": "own"}, "own", (), 1),
+        ({"offsets.storage.topic": 7}, "7", (), 0),
+        ({}, "own", ("connect-x",), 1),
+        ({"consumer.override.group.id": "g"}, "own", ("connect-x",), 0),
+        ({"consumer.override.group.id": "g"}, "own", ("g",), 1),
+        ({"consumer.override.group.id": ""}, "own", ("connect-x",), 1),
+        ({"consumer.override.group.id": 7}, "own", ("connect-x",), 1),
+        (None, "own", ("connect-x",), 1),
+        (None, "offsets", (), 1),
+        (None, "configs", (), 1),
+        ({"offsets.storage.topic": "offsets"}, "offsets", (), 2),
+    ],
+)
+def test_parts_of_connect_that_wait_behind_a_topic_follow_from_the_settings_that_are_text(config, topic, groups, count):
+    cluster = ConnectTopics("cluster", "configs", "offsets", {"x": ConnectorState("x", config=config)})
+    assert len(waiting_parts(topic, groups, cluster)) == count
+    assert waiting_parts(topic, groups, None) == ()
