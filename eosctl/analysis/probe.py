@@ -460,8 +460,10 @@ def _listed(ask: _Asker, seen: Observations) -> ProbeAnswer:
 
 
 def _producers(ask: _Asker, seen: Observations) -> ProbeAnswer:
-    if isinstance(seen.producers, Refusal | Skipped) or not isinstance(seen.opened, int):
+    if isinstance(seen.producers, Refusal | Skipped):
         return ask(PRODUCERS, seen.producers, lambda _: (NO, ""))
+    if not isinstance(seen.opened, int):
+        return ProbeAnswer(PRODUCERS, Verdict.UNKNOWN, "whether a transaction is open is not known", Cause.UNKNOWN)
     starts = [each.transaction_start_offset for each in seen.producers if each.transaction_start_offset is not None]
     if seen.opened in starts:
         return ProbeAnswer(PRODUCERS, YES, f"open from {seen.opened}")

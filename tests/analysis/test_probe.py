@@ -3,7 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
-from eosctl.analysis.probe import judge, probed_apis
+from eosctl.analysis.probe import SLOW_MS, judge, probed_apis
 from eosctl.model.acls import Operation
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
 from eosctl.model.probe import (
@@ -174,3 +174,141 @@ def test_features_of_newer_releases_do_not_fail():
     }
     assert not any(each.fails for each in older.values())
     assert answers(replace(KAFKA, zombie_commit=None))["zombie-commit-refused"].fails
+
+
+# Each decision at its limit.
+
+OTHER = Refusal("Any", 58, "OTHER_ERROR")
+SECOND = TopicPartition("probe", 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "seen", "expected"),
+    [
+        ("init-producer-id-time", {"repeats": (SLOW_MS,)}, YES),
+        ("init-producer-id-time", {"repeats": (SLOW_MS + 0.1,)}, NO),
+        ("init-producer-id-time", {"repeats": (SLOW_MS, SLOW_MS + 0.2)}, NO),
+        ("init-producer-id-time", {"repeats": ()}, UNKNOWN),
+        ("init-producer-id-time", {"first": LATE}, YES),
+        ("lso-held", {"open": Look(5, 5, 6, Shown.NOT_RETURNED, None)}, YES),
+        ("lso-held", {"open": Look(5, 6, 6, Shown.NOT_RETURNED, None)}, NO),
+        ("committed-shown", {"committed": Look(0, 1, 2, Shown.RETURNED, None)}, YES),
+        ("committed-shown", {"committed": Look(0, 1, 2, Shown.NAMED_ABORTED, "COMMIT")}, NO),
+        ("aborted-hidden", {"aborted": Look(2, 2, 4, Shown.NAMED_ABORTED, "ABORT")}, NO),
+        ("aborted-hidden", {"aborted": Look(2, 3, 4, Shown.NAMED_ABORTED, "ABORT")}, YES),
+        ("markers-in-log", {"committed": LATE}, UNKNOWN),
+        ("markers-in-log", {"aborted": LATE}, UNKNOWN),
+        ("markers-in-log", {"committed": Look(0, 2, 2, Shown.RETURNED, None)}, NO),
+        ("markers-in-log", {"committed": Look(0, 2, 2, Shown.RETURNED, "ABORT")}, DIFFERENT),
+        ("fencing-epoch", {"fencing": Raised(NEW, OLD)}, NO),
+        *((f"zombie-{what}-refused", {f"zombie_{what}": None}, NO) for what in ("commit", "add", "write")),
+        *((f"zombie-{what}-refused", {f"zombie_{what}": OTHER}, DIFFERENT) for what in ("commit", "add", "write")),
+        *(("zombie-add-refused", {"zombie_add": Refusal("A", code, "X")}, YES) for code in (47, 49, 90)),
+        ("zombie-add-refused", {"zombie_add": Refusal("A", 48, "X")}, DIFFERENT),
+        *(("partition-verified", {"unadded": Refusal("P", code, "X")}, YES) for code in (47, 48, 120)),
+        ("partition-verified", {"unadded": Refusal("P", 49, "X")}, DIFFERENT),
+        ("describe-unknown-id", {"unused": OTHER}, DIFFERENT),
+        ("describe-transactions", {"described": description(TransactionState.ONGOING)}, DIFFERENT),
+        ("describe-transactions", {"described": description(TransactionState.ONGOING, PLACE, SECOND)}, DIFFERENT),
+        ("describe-transactions", {"described": description(TransactionState.PREPARE_COMMIT, PLACE)}, DIFFERENT),
+        ("describe-transactions", {"described": OTHER}, NO),
+        ("list-transactions", {"listed": None, "described": OTHER}, UNKNOWN),
+        ("list-transactions", {"listed": TransactionState.ONGOING, "described": LATE}, YES),
+        ("list-transactions", {"listed": OTHER}, NO),
+        ("describe-producers", {"producers": (producer(None),)}, NO),
+        ("describe-producers", {"producers": (producer(None), producer(0))}, YES),
+        ("describe-producers", {"producers": (producer(9), producer(0))}, YES),
+        ("describe-producers", {"producers": OTHER}, NO),
+        ("describe-producers", {"opened": LATE}, UNKNOWN),
+        ("describe-producers", {"opened": OTHER}, UNKNOWN),
+        ("describe-producers", {"opened": OTHER, "producers": (producer(0),)}, UNKNOWN),
+        ("describe-producers", {"opened": LATE, "producers": OTHER}, NO),
+        ("transaction-version", {"features": {"transaction.version": 1}}, NO),
+        ("transaction-version", {"features": {"transaction.version": 3}}, YES),
+        ("transaction-version", {"features": {"metadata.version": 25}}, NO),
+        ("epoch-per-transaction", {"features": {}}, NO),
+        ("epoch-per-transaction", {"features": {}, "bumped": LATE}, NO),
+        ("epoch-per-transaction", {"features": LATE}, UNKNOWN),
+        ("epoch-per-transaction", {"features": {"transaction.version": 3}}, YES),
+        ("epoch-per-transaction", {"bumped": Raised(NEW, NEW)}, NO),
+        ("epoch-per-transaction", {"bumped": OTHER}, NO),
+        ("abort-marker-written", {"marker": OTHER}, NO),
+        ("abort-marker-written", {"marker": LATE}, UNKNOWN),
+        ("abort-marker-written", {"marker": Skipped("not there", Cause.UNSUPPORTED)}, NO),
+        ("abort-marker-written", {"marker": None, "marked": LATE}, UNKNOWN),
+        ("marker-right-needed", {"marker": Skipped("not there", Cause.UNSUPPORTED)}, YES),
+        ("marker-right-needed", {"marker": OTHER}, DIFFERENT),
+        ("marker-right-needed", {"marker": LATE}, UNKNOWN),
+        ("marker-right-needed", {"marker": DENIED, "rights": LATE}, YES),
+        ("marker-right-needed", {"marker": None, "rights": frozenset({Operation.CLUSTER_ACTION})}, UNKNOWN),
+        ("marker-right-needed", {"marker": None, "rights": frozenset()}, NO),
+    ],
+)
+def test_each_answer_at_the_limit_of_its_verdict(name: str, seen: dict[str, object], expected: Verdict):
+    assert verdict(name, **seen) is expected
+
+
+@pytest.mark.parametrize(
+    ("name", "seen", "words", "cause"),
+    [
+        ("init-producer-id-time", {"first": LATE}, "3.0 ms (median of 3)", None),
+        ("init-producer-id-time", {"first": OTHER}, "3.0 ms (median of 3)", None),
+        ("init-producer-id-time", {}, "3.0 ms (median of 3), the first 70 ms", None),
+        ("init-producer-id-time", {"repeats": (), "stopped": "it went away"}, "not tried: it went away", Cause.UNKNOWN),
+        ("describe-producers", {}, "open from 0", None),
+        ("describe-producers", {"producers": (producer(9), producer(8))}, "open from 9, not from 0", None),
+        ("describe-producers", {"producers": (producer(None),)}, "1 producer, none with an open transaction", None),
+        ("markers-in-log", {"aborted": Look(2, 4, 4, Shown.RETURNED, None)}, "COMMIT, no marker", None),
+        ("describe-transactions", {"described": description(TransactionState.ONGOING)},
+         "Ongoing, producer 7/3, no partition", None),
+        ("list-transactions", {"listed": None}, "no broker lists it", None),
+        ("list-transactions", {"listed": None, "described": LATE},
+         "no broker lists it, and whether it may be described is not known", Cause.UNKNOWN),
+        ("transaction-version", {"features": {"transaction.version": 1}}, "level 1", None),
+        ("epoch-per-transaction", {"features": {}}, "transaction.version is below 2", None),
+        ("epoch-per-transaction", {"features": LATE}, "no answer in time", Cause.UNREACHABLE),
+        ("abort-marker-written", {}, "User:tool: WriteTxnMarkers is refused with CLUSTER_AUTHORIZATION_FAILED (31); it "
+         "needs Alter on the cluster (brokers before 3.8: ClusterAction)", Cause.DENIED),
+        ("marker-right-needed", {"marker": None, "rights": LATE},
+         "accepted; what User:tool may is unknown: no answer in time", Cause.UNREACHABLE),
+        ("marker-right-needed", {"marker": None, "rights": frozenset(Operation)},
+         "accepted: User:tool has Alter, ClusterAction on the cluster; probe as one who has not", Cause.NOT_ASKED),
+        ("marker-right-needed", {"marker": None}, "accepted, though User:tool has no such right", None),
+    ],
+)  # fmt: skip
+def test_an_answer_says_what_was_seen_and_why_it_is_unknown(name, seen, words, cause):
+    found = answers(replace(KAFKA, **seen))[name]
+    assert (found.seen, found.cause) == (words, cause)
+
+
+@pytest.mark.parametrize(
+    ("second", "common", "verdict_"),
+    [
+        ({22: VersionRange(0, 0)}, VersionRange(0, 0), YES),
+        ({22: VersionRange(5, 9)}, VersionRange(5, 5), YES),
+        ({22: VersionRange(6, 9)}, None, NO),
+        ({22: None}, None, NO),
+        (LATE, Skipped("broker 2: no answer in time", Cause.UNREACHABLE), UNKNOWN),
+    ],
+)
+def test_the_versions_of_an_api_are_those_that_every_broker_answers(second, common, verdict_):
+    merged = second if isinstance(second, Skipped) else {**OFFERED, **second}
+    other = merged if isinstance(merged, Skipped) else {key: each for key, each in merged.items() if each is not None}
+    seen = replace(KAFKA, versions={1: OFFERED, 2: other})
+    [found] = [each.versions for each in probed_apis(seen) if each.name == "InitProducerId"]
+    assert (found, answers(seen)["producer-apis"].verdict) == (common, verdict_)
+    assert {each.versions for each in probed_apis(replace(KAFKA, versions=LATE))} == {LATE}
+
+
+@pytest.mark.parametrize(("highest", "there"), [(3, False), (4, True), (5, True)])
+def test_an_api_is_there_from_the_version_on_that_is_needed(highest: int, there: bool):
+    seen = replace(KAFKA, versions={1: {**OFFERED, 10: VersionRange(0, highest)}})
+    assert answers(seen)["tool-apis"].verdict is (YES if there else NO)
+    assert answers(seen)["producer-apis"].verdict is YES
+
+
+def test_an_api_that_one_broker_lacks_is_missing_although_another_broker_is_silent():
+    lacking = {key: versions for key, versions in OFFERED.items() if key != 61}
+    found = answers(replace(KAFKA, versions={1: lacking, 2: LATE}))
+    assert (found["tool-apis"].verdict, found["tool-apis"].seen) == (NO, "missing: DescribeProducers (version 0)")
+    assert (found["producer-apis"].verdict, found["producer-apis"].cause) == (UNKNOWN, Cause.UNREACHABLE)
