@@ -343,6 +343,16 @@ TRANSACTION_ERRORS: Final = (
         "KIP-98, KIP-664; ProducerAppendInfo.checkCoordinatorEpoch",
     ),
     ErrorPattern(
+        "marker-skipped",
+        (r"Couldn't find leader endpoint for partitions .* while trying to send transaction markers",),
+        "A coordinator ended a transaction without the markers of some partitions",
+        "The partitions were deleted, or had no leader. Brokers from 4.3.0 on treat both alike. When the leader is "
+        "back, the transaction hangs there, although it may be committed in its other partitions: do not abort it "
+        "before the decision is known.",
+        ("start the brokers that hold these partitions", HANGING),
+        "KAFKA-17573; TransactionMarkerChannelManager.addTxnMarkersToBrokerQueue",
+    ),
+    ErrorPattern(
         "producer-not-in-transaction",
         (r"Cannot add partition .* while in state",),
         "The task's producer sent records outside a transaction",

@@ -33,7 +33,7 @@ from eosctl.model.report import Result, Severity
 from eosctl.model.rules import Diagnosis, Phase, UpgradeCheck
 from eosctl.model.timeline import Timeline
 from eosctl.model.tracing import Trace
-from eosctl.model.transaction_ends import AbortRequest, CommitRequest
+from eosctl.model.transaction_ends import AbortRequest, CommitRequest, MissingMarkerRequest
 from eosctl.model.transaction_log import TransactionHistory, TransactionLogReport
 from eosctl.model.transactions import (
     ProducerList,
@@ -422,9 +422,20 @@ class Cluster:
         return self._planned(lambda session, to: transaction_ends.abort(session, to, request, None, _show_nothing))
 
     def plan_commit(
-        self, transactional_id: str, producer_id: int, producer_epoch: int, *, watch_s: float = 5.0
+        self,
+        transactional_id: str,
+        producer_id: int,
+        producer_epoch: int,
+        *,
+        watch_s: float = 5.0,
+        missing_markers: bool = False,
     ) -> ProposedPlan:
-        """A commit for an owner that cannot commit, as `eosctl transactions commit`."""
+        """A commit for an owner that cannot commit, or the missing markers of one, as `eosctl transactions commit`."""
+        if missing_markers:
+            lacking = MissingMarkerRequest(transactional_id, ProducerIdAndEpoch(producer_id, producer_epoch))
+            return self._planned(
+                lambda session, to: transaction_ends.write_missing_markers(session, to, lacking, None, _show_nothing)
+            )
         request = CommitRequest(transactional_id, ProducerIdAndEpoch(producer_id, producer_epoch), watch_s)
         return self._planned(
             lambda session, to: transaction_ends.commit(session, to, request, self._config_topic, None, _show_nothing)

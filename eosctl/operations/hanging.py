@@ -1,6 +1,7 @@
 """Answers `transactions hanging` and `lso`: open transactions that no coordinator will end, and waiting readers."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import partial
 from typing import Final
 
 from msgspec import Struct
@@ -24,6 +25,7 @@ from eosctl.analysis.hanging import (
     waiting_parts,
     why_undated,
 )
+from eosctl.analysis.tracing import COMPLETE
 from eosctl.analysis.transactions import owners_of
 from eosctl.errors import Unreachable, UsageError
 from eosctl.model.groups import CONSUMER_OFFSETS, ListedGroup
@@ -152,7 +154,8 @@ def search(reader: ClusterReader, leaders: Mapping[TopicPartition, int], max_tim
     clock = reader.clock() if young else None
     reasons = {} if clock is None else {each: why_undated(each.last_timestamp, as_of, clock) for each in young}
     undated = [each for each, reason in reasons.items() if reason is not None]
-    joined = join_with_coordinators(reader, [*candidates, *undated])
+    ended = _ended(reader, [each for each in young if each not in undated])
+    joined = join_with_coordinators(reader, [*candidates, *undated, *ended])
     verdicts, unanswered = judge(joined.transactions, as_of), set(seen.unanswered)
     suspected = {each.transaction.topic_partition for each in verdicts if each.hangs}
     if suspected:
@@ -161,18 +164,34 @@ def search(reader: ClusterReader, leaders: Mapping[TopicPartition, int], max_tim
         unanswered |= set(again.unanswered)
         hung = [each.transaction for each in verdicts if each.hangs]
         verdicts = decided(verdicts, read_decisions(reader, hung, leaders))
+    hung_by_log = {each.transaction.active for each in verdicts if isinstance(each.decision, Decision)}
     doubtful = tuple(
         UnknownAge(each.transaction, reason, each.decision)
         for each in verdicts
         if each.hangs
+        and each.transaction.active not in hung_by_log
         and (reason := reasons.get(each.transaction.active)) is not None
-        and not isinstance(each.decision, Decision)
     )
+    too_young = {each for each in young if each not in hung_by_log and reasons.get(each) is None}
+    aged = (each for each in verdicts if each.transaction.active not in too_young)
     dated = tuple(
-        each for each in verdicts if reasons.get(each.transaction.active) is None or isinstance(each.decision, Decision)
+        each for each in aged if reasons.get(each.transaction.active) is None or isinstance(each.decision, Decision)
     )
-    not_old = tuple(each for each in young if each not in undated)
+    not_old = tuple(each for each in young if each in too_young)
     return Searched(as_of, dated, joined, doubtful, clock, tuple(sorted(unanswered)), access, not_old)
+
+
+def _ended(reader: ClusterReader, young: Collection[ActiveProducer]) -> tuple[ActiveProducer, ...]:
+    """Young ones of an ID whose transaction is complete: they hang, if the transaction log has their decision."""
+    if not young:
+        return ()
+    producer_ids = {each.producer.producer_id for each in young}
+    with reader.optional_reads():
+        listed = read_or_skip(partial(reader.transactional_ids, producer_ids=producer_ids))
+    if isinstance(listed, Skipped):
+        return ()
+    complete = {each.producer_id for each in listed.transactions if each.state in COMPLETE}
+    return tuple(each for each in young if each.producer.producer_id in complete)
 
 
 def read_decisions(

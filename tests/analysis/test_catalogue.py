@@ -239,6 +239,8 @@ ERRORS = "org.apache.kafka.common.errors."
         (f"{ERRORS}GroupAuthorizationException: Not authorized to access group: connect-s", ["group-not-authorized"]),
         ("The db history topic or its content is fully or partially missing.", ["schema-history-missing"]),
         ("ConfigException: Configuration 'plugin.path' values must not be empty.", ["empty-list-refused"]),
+        ("Couldn't find leader endpoint for partitions Set(out-0) while trying to send transaction markers for c-0, "
+         "these partitions are likely deleted already and hence can be skipped", ["marker-skipped"]),
         ("Idempotent transaction marker retry detected for producer 7 epoch 3.", ["marker-repeated"]),
         (f"{ERRORS}OutOfOrderSequenceException: Invalid sequence number for producer 7 at offset 9 in partition o-0: "
          "4 (incoming seq. number). Expected sequence 0 for transactions v2 idempotent producer.",

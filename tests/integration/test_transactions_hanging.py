@@ -1,6 +1,7 @@
 """`eosctl transactions hanging` and `abort` among transactions in every state, held against Kafka's find-hanging."""
 
 import json
+import subprocess
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -26,6 +27,7 @@ from tests.integration.committed import committed_reader, committed_values
 from tests.integration.coordinators import coordinator_of, describe, state_of, wire_to
 from tests.integration.hanging import UNVERIFIED, Hung, expected, found, hang, initialise, produce, transactional_batch
 from tests.integration.producers import complete, open_transaction, transactional_producer
+from tests.jvm import client_of, jars_of, java_with
 from tests.kafka_versions import spec_of, versions_of
 from tests.oracle.transactions_tool import find_hanging
 from tests.topics import make_topic
@@ -413,10 +415,29 @@ def write_missing_marker(sandbox: Sandbox, eosctl: Eosctl, committed: str, advis
     assert "committed; the last stable offset moved from " in ran.stdout
     assert committed_values(reader, until=b"value") == [b"value"]
     reader.close()
+    assert committed_to_kafkas_consumer(sandbox, LOST.topic, "value") == 1
     assert find_hanging(sandbox, [KEPT.topic, LOST.topic]) == []
     again = eosctl(*advised, "-b", servers, "--yes")
     assert again.exit_code == 8
     assert f"no partition lacks the commit marker of {committed}" in again.stderr
+
+
+def committed_to_kafkas_consumer(sandbox: Sandbox, topic: str, value: str) -> int:
+    """How often Kafka's own consumer of committed records prints the value until it has waited for three seconds."""
+    command = (
+        *java_with(jars_of(sandbox), client=client_of(sandbox)),
+        "org.apache.kafka.tools.consumer.ConsoleConsumer",
+    )
+    wanted = ("--topic", topic, "--from-beginning", "--isolation-level", "read_committed", "--timeout-ms", "3000")
+    ran = subprocess.run(
+        [*command, "--bootstrap-server", sandbox.bootstrap_servers, *wanted],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert "Processed a total of" in ran.stderr, ran.stderr[-2000:]
+    return ran.stdout.splitlines().count(value)
 
 
 def await_missing_marker(eosctl: Eosctl, servers: str, name: str) -> None:

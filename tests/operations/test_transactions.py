@@ -79,7 +79,11 @@ def cluster(
     listed are the transactional IDs with their producer IDs, answers their coordinators' answers.
     """
     rounds = iter(looks)
-    ids = tuple(TransactionListing(name, each, TransactionState.ONGOING, 1) for name, each in (listed or {}).items())
+    known = {name: each.state for name, each in (answers or {}).items() if isinstance(each, TransactionDescription)}
+    ids = tuple(
+        TransactionListing(name, each, known.get(name, TransactionState.ONGOING), 1)
+        for name, each in (listed or {}).items()
+    )
     leaders = facts.setdefault("partitions", {HERE: 1, THERE: 1})
     assert isinstance(leaders, dict)
     silent = tuple(place for place, leader in leaders.items() if leader == NO_LEADER)
@@ -241,6 +245,10 @@ def test_a_hanging_transaction_that_the_transaction_log_committed_needs_its_mark
     log = TransactionLogRecords({0: 1}, 1, (TransactionLogRecord(0, 5, NOW, "task-0", value),))
     [found] = find_hanging(cluster([active()], [active()], transaction_log=lambda *_: log, **known), ALL).verdicts
     assert (found.advice, found.decision) == (Advice.COMMIT, Decision("task-0", True, NOW))
+    [young] = find_hanging(cluster([JUST_NOW], [JUST_NOW], transaction_log=lambda *_: log, **known), ALL).verdicts
+    assert young.advice is Advice.COMMIT, "its end is in the log, so its age does not matter"
+    undecided = find_hanging(cluster([JUST_NOW], [JUST_NOW], transaction_log=DENIED, **known), ALL)
+    assert (undecided.verdicts, undecided.young, exit_code(undecided)) == ((), (JUST_NOW,), 0)
     denied = find_hanging(cluster([active()], [active()], transaction_log=DENIED, **known), ALL)
     assert (denied.verdicts[0].advice, exit_code(denied)) == (Advice.UNKNOWN, 1)
     row = view_hanging(denied).data["transactions"][0]
