@@ -132,11 +132,7 @@ def _with_decision(verdict: Verdict, decision: Decision | Skipped | None) -> Ver
 
 def still_open(verdicts: Sequence[Verdict], producers: Iterable[ActiveProducer]) -> tuple[Verdict, ...]:
     """The verdicts whose transactions are still open when the partition leaders are asked again."""
-    open_now = {
-        (each.topic_partition, each.producer.producer_id, each.transaction_start_offset)
-        for each in producers
-        if each.transaction_start_offset is not None
-    }
+    open_now = {(each.topic_partition, each.producer.producer_id, each.transaction_start_offset) for each in producers}
     return tuple(each for each in verdicts if not each.hangs or each.transaction.place in open_now)
 
 

@@ -209,7 +209,9 @@ def list_with_owners(
     """The listed IDs that the selection keeps, those with the oldest open transaction first, then by ID."""
     found = [_listed(each, descriptions.get(each.transactional_id), names, as_of) for each in listings]
     kept = [each for each in found if selection.keeps(each)]
-    return tuple(sorted(kept, key=lambda each: (-(each.running_ms or -1), each.transactional_id)))
+    return tuple(
+        sorted(kept, key=lambda each: (each.running_ms is None, -(each.running_ms or 0), each.transactional_id))
+    )
 
 
 def _listed(

@@ -387,6 +387,8 @@ def test_a_streams_application_is_named_with_its_group() -> None:
     reported = str(ownership(f"word-count-{UUID}-1", names))
     assert reported == "unknown, shape of Streams application word-count (streams group, Stable), thread 1"
     assert str(ownership(f"other-{UUID}-1", names)) == "unknown, shape of Streams application other, thread 1"
+    nameless = KnownNames.of({}, [ListedGroup("word-count", "", "Empty")])
+    assert str(ownership(f"word-count-{UUID}-1", nameless)).endswith("Streams application word-count, thread 1")
 
 
 def test_a_streams_thread_is_the_member_with_its_process_and_number() -> None:

@@ -604,6 +604,8 @@ def test_the_oldest_open_transaction_is_listed_first_and_ids_without_one_come_la
     found = listed(young=NOW - 1, old=NOW - 5_000, between=NOW - 500, none=None)
     ids = [("old", 5_000), ("between", 500), ("young", 1), ("none", None), ("undescribed", None)]
     assert found == ids
+    begun = [("b", 9), ("y", 0), ("z", 0), ("a", None), ("undescribed", None)]
+    assert listed(a=None, b=NOW - 9, y=NOW, z=NOW + 5) == begun, "one that began just now is open, too"
 
 
 @pytest.mark.parametrize(("longer_than_ms", "kept"), [(4_999, ["old"]), (5_000, []), (0, ["old"]), (-1, None)])
