@@ -257,7 +257,7 @@ def _text(data: bytes, start: int) -> tuple[str, int]:
     begin = start + INT16.size
     length = int.from_bytes(data[start:begin], "big", signed=True)
     end = begin + max(0, length)
-    if len(data) < end or len(data) < begin:
+    if len(data) < end:
         raise Undecodable(f"a group member's data ends at byte {len(data)}, where a text of {length} bytes begins")
     try:
         return data[begin:end].decode(), end

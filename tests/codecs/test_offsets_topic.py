@@ -356,3 +356,100 @@ def test_a_hash_map_grows_with_its_thirteenth_member(members: str, ordered: str)
 )
 def test_records_that_a_worker_reads_as_offsets_are_offsets(key: bytes, value: bytes | None, offsets):
     assert offsets_in([OffsetsWrite(0, key, value, None)]) == offsets
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        (0.0, "0.0"),
+        (9.99e-4, "9.99E-4"),
+        (0.0123, "0.0123"),
+        (9_999_999.0, "9999999.0"),
+        (10_000_000.0, "1.0E7"),
+        (-2.5, "-2.5"),
+        (1.0, "1.0"),
+    ],
+)
+def test_a_double_is_written_with_an_exponent_below_a_thousandth_and_from_ten_millions_on(number, text) -> None:
+    assert java_double(number) == text
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), float("-inf")])
+def test_a_number_that_json_does_not_have_is_not_written(number: float) -> None:
+    with pytest.raises(TypeError, match="NaN and Infinity are not JSON"):
+        java_double(number)
+
+
+@pytest.mark.parametrize(
+    ("raw", "reason"),
+    [
+        (b"not a key", "the key is not JSON"),
+        ('["c",{}]'.encode("utf-16-be"), "it is not UTF-8"),
+        ('["ü",{}]'.encode("utf-16"), "it is not UTF-8"),
+        (b'["c",1]', "the source partition is a number, not an object"),
+    ],
+)
+def test_a_key_that_cannot_be_renamed_says_why(raw: bytes, reason: str) -> None:
+    with pytest.raises(Undecodable) as caught:
+        rename_key(raw, "new")
+    assert caught.value.message.startswith(f"a key cannot be renamed: {reason}")
+
+
+NO_ENTRY = "offsets[0] is not an object with partition and offset"
+
+
+def one_entry(partition: str, offset: str) -> str:
+    return f'{{"offsets": [{{"partition": {partition}, "offset": {offset}}}]}}'
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ('{"offsets": []}', ()),
+        (one_entry("{}", "null"), (ConnectorOffset({}, None),)),
+        (one_entry("{}", "{}"), (ConnectorOffset({}, {}),)),
+        (one_entry('{"a": 9223372036854775807}', "null"), (ConnectorOffset({"a": 2**63 - 1}, None),)),
+        (one_entry('{"a": -9223372036854775808}', "null"), (ConnectorOffset({"a": -(2**63)}, None),)),
+        (one_entry('{"a": 1e300, "b": true}', "null"), (ConnectorOffset({"a": 1e300, "b": True}, None),)),
+        (one_entry('{"a": -9223372036854775809}', "null"), "offsets[0].partition.a is beyond 64 bits"),
+        (one_entry("{}", '{"a": 9223372036854775808}'), "offsets[0].offset.a is beyond 64 bits"),
+        (one_entry('{"a": {}}', "null"), "offsets[0].partition.a is nested, which Connect refuses"),
+        (one_entry("{}", "[]"), "offsets[0].offset is not an object"),
+        (one_entry("[]", "null"), "offsets[0].partition is not an object"),
+        (
+            '{"offsets": [{"partition": {}, "offset": {}, "x": 1}]}',
+            "offsets[0] is not an object with partition and offset",
+        ),
+        ('{"offsets": [5]}', "offsets[0] is not an object with partition and offset"),
+    ],
+)
+def test_an_entry_has_a_flat_partition_and_a_flat_offset_or_null(text: str, found) -> None:
+    if isinstance(found, tuple):
+        assert decode_kip875(text, "f") == found
+    else:
+        with pytest.raises(ConfigError) as caught:
+            decode_kip875(text, "f")
+        assert caught.value.message == f"f line 1: {found}"
+
+
+@pytest.mark.parametrize(
+    ("raw", "value"),
+    [(None, None), (b"null", None), (b"{}", {}), (b'{"a":null}', {"a": None}), (b'{"a":1.5}', {"a": 1.5})],
+)
+def test_a_tombstone_and_null_are_no_offset(raw: bytes | None, value: object) -> None:
+    assert decode_offsets_value(raw) == value
+
+
+@pytest.mark.parametrize(
+    ("raw", "reason"),
+    [
+        (b"5", "the value is a number, not an object"),
+        (b"true", "the value is a boolean, not an object"),
+        (b'"a"', "the value is text, not an object"),
+        (b"[]", "the value is a list, not an object"),
+        (b'{"a":1,"b":[]}', "member 'b' is nested, which Connect refuses"),
+        (b'{"a":{}}', "member 'a' is nested, which Connect refuses"),
+    ],
+)
+def test_a_value_that_connect_refuses_names_its_member(raw: bytes, reason: str) -> None:
+    assert decode_offsets_value(raw) == MalformedValue(raw, reason)

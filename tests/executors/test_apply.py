@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from eosctl.codecs.plan import encode_plan
 from eosctl.errors import ConfigError, EosctlError, Interrupted, PartlyApplied, Refused, Unreachable
-from eosctl.executors.apply import ApplyRun, Journal, Recheck, check_plan
+from eosctl.executors.apply import ApplyRun, Journal, Recheck, check_plan, leave_undo_file
 from eosctl.model.names import Side
 from eosctl.model.plan import (
     FenceProducers,
@@ -219,3 +220,33 @@ def test_a_journal_in_a_directory_that_is_not_there_cannot_be_written(tmp_path: 
     path = tmp_path / "no" / "orders.plan.journal"
     with pytest.raises(ConfigError, match=r"cannot write .*: No such file or directory$"), Journal(path, DIGEST):
         pass
+
+
+UNDO = Plan("undo", 1, (PlannedStep(StopConnector(Side.SOURCE, "orders")),))
+
+
+def test_the_plan_that_leads_back_is_written_once_and_may_lie_there(tmp_path: Path) -> None:
+    path = tmp_path / "own" / "p.undo"
+    leave_undo_file(path, UNDO)
+    content = path.read_text()
+    assert content == encode_plan(UNDO)
+    leave_undo_file(path, UNDO)
+    assert path.read_text() == content
+
+
+def as_long(path: Path) -> None:
+    path.write_text("x" * len(encode_plan(UNDO)))
+
+
+def to_nothing(path: Path) -> None:
+    path.symlink_to(path.with_name("gone"))
+
+
+@pytest.mark.parametrize("make", [Path.touch, Path.mkdir, as_long, to_nothing])
+def test_another_file_that_lies_in_the_place_of_the_undo_is_left_and_refused(tmp_path: Path, make) -> None:
+    path = tmp_path / "p.undo"
+    make(path)
+    with pytest.raises(Refused, match="does not lead back from this plan; nothing was changed"):
+        leave_undo_file(path, UNDO)
+    assert not path.is_file() or path.read_text() != encode_plan(UNDO)
+    assert not path.with_name("gone").exists()

@@ -13,9 +13,13 @@ from eosctl.clients.messages import Request
 from eosctl.clients.wire import Reply
 from eosctl.errors import EosctlError, NotAuthorized, TimedOut, Unreachable
 from eosctl.executors.fencing import (
+    FIRST_PAUSE_S,
+    LONGEST_PAUSE_S,
     Fence,
     FencingRun,
     Lookup,
+    StepProgress,
+    _unanswered,
     challenge_old_producers,
     fence_producers,
     fence_transaction,
@@ -443,3 +447,56 @@ def test_only_producers_that_were_fenced_and_known_before_are_challenged() -> No
         outcome, _ = fence(answers, before=before)
         assert challenge_old_producers(script, outcome, 10.0) == {}  # type: ignore[arg-type]  # as above
     assert script.sent == []
+
+
+ONE_STEP = FenceStep(Candidate(ID, named=True), None)
+ADDED_SIX = replace(known(), partitions=tuple(TopicPartition("t", number) for number in range(6)))
+NEVER_SENT, MAY_BE_FENCED = "not sent", "stopped before the answer; whether it was fenced is not known"
+
+
+@pytest.mark.parametrize(
+    ("progress", "unsent", "outcome", "message"),
+    [
+        (StepProgress(ONE_STEP), (), FenceOutcome.SKIPPED, NEVER_SENT),
+        (StepProgress(ONE_STEP, began=0.0), (ID,), FenceOutcome.SKIPPED, NEVER_SENT),
+        (StepProgress(ONE_STEP, began=0.0), (), FenceOutcome.FAILED, MAY_BE_FENCED),
+        (StepProgress(ONE_STEP, began=0.0), ("other",), FenceOutcome.FAILED, MAY_BE_FENCED),
+        (StepProgress(ONE_STEP, lost=True), (), FenceOutcome.FAILED, MAY_BE_FENCED),
+        (StepProgress(ONE_STEP, attempts=1, lost=True), (ID,), FenceOutcome.FAILED, MAY_BE_FENCED),
+        (StepProgress(ONE_STEP, began=0.0, attempts=1, retriable=14), (), FenceOutcome.FAILED, MAY_BE_FENCED),
+        (
+            *(StepProgress(ONE_STEP, attempts=1, retriable=14), (), FenceOutcome.FAILED),
+            "stopped after 1 answers, the last one COORDINATOR_LOAD_IN_PROGRESS; not fenced",
+        ),
+        (
+            *(StepProgress(ONE_STEP, attempts=2, retriable=51), (), FenceOutcome.FAILED),
+            "stopped after 2 answers, the last one CONCURRENT_TRANSACTIONS; not fenced",
+        ),
+        (
+            *(StepProgress(replace(ONE_STEP, before=known()), attempts=2, retriable=51), (), FenceOutcome.FAILED),
+            "stopped after 2 answers, the last one CONCURRENT_TRANSACTIONS; not fenced",
+        ),
+        (
+            *(StepProgress(replace(ONE_STEP, before=ADDED_SIX), attempts=2, retriable=51), (), FenceOutcome.FAILED),
+            "stopped after 2 answers, the last one CONCURRENT_TRANSACTIONS: the end of its transaction waits for the "
+            "leaders of t-0, t-1, t-2, t-3, t-4; not fenced",
+        ),
+        (
+            *(StepProgress(replace(ONE_STEP, before=ADDED_SIX), attempts=2, retriable=14), (), FenceOutcome.FAILED),
+            "stopped after 2 answers, the last one COORDINATOR_LOAD_IN_PROGRESS; not fenced",
+        ),
+    ],
+)
+def test_a_step_that_was_interrupted_is_skipped_only_where_it_was_never_sent(progress, unsent, outcome, message):
+    found = _unanswered(progress, unsent)
+    assert found.outcome is outcome
+    assert found.error is not None
+    assert (found.error.name, found.error.message) == ("INTERRUPTED", message)
+
+
+@pytest.mark.parametrize(("pauses", "first"), [(1, True), (2, False), (40, False)])
+def test_each_pause_is_twice_the_one_before_up_to_a_limit(pauses, first):
+    progress = StepProgress(ONE_STEP)
+    made = [progress.pause_s() for _ in range(pauses)]
+    assert made == [min(LONGEST_PAUSE_S, FIRST_PAUSE_S * 2**number) for number in range(pauses)]
+    assert (made[-1] == FIRST_PAUSE_S) is first

@@ -7,9 +7,18 @@ import pytest
 import yaml
 from hypothesis import given, settings
 
-from eosctl.model.audit import AuditReport, AuditVerdict, ConnectorVerdict, Growth, RangeEvidence
+from eosctl.model.audit import (
+    AuditReport,
+    AuditVerdict,
+    ConnectorVerdict,
+    EarlierAudit,
+    EarlierFinding,
+    Growth,
+    RangeEvidence,
+)
+from eosctl.model.report import Finding, Severity
 from eosctl.model.skipped import Skipped
-from eosctl.render.answers.audit import summary, view_audit, view_audit_plan
+from eosctl.render.answers.audit import summary, time_of, view_audit, view_audit_plan
 from eosctl.render.cells import Page, columns_across
 from eosctl.render.formats import Output, text_of
 from tests.render.audit_reports import HOSTILE_NAMES, plans, reports, rich_report
@@ -206,3 +215,51 @@ def test_an_unread_fact_of_a_plan_stays_unknown(plan):
     else:
         assert data["connectors"] == list(plan.connectors)
     assert data["unread"] == {name: each.reason for name, each in plan.unread.items()}
+
+
+@pytest.mark.parametrize(
+    ("timestamp", "text"),
+    [(None, None), (-1, None), (0, "1970-01-01T00:00:00.000Z"), (1, "1970-01-01T00:00:00.001Z")],
+)
+def test_the_first_millisecond_of_the_epoch_is_a_time(timestamp, text):
+    assert time_of(timestamp) == text
+
+
+READ = tuple(RangeEvidence("t", at, 0, 5, records=5) for at in range(2))
+
+
+@pytest.mark.parametrize(
+    ("newly", "words"),
+    [
+        (None, "10 records of 2 partitions were read"),
+        (0, "0 records of 2 partitions were read in this run, 10 in earlier ones"),
+        (4, "4 records of 2 partitions were read in this run, 6 in earlier ones"),
+        (11, "11 records of 2 partitions were read in this run, 0 in earlier ones"),
+    ],
+)
+def test_a_continued_audit_tells_what_it_read_itself(newly, words):
+    report = AuditReport(rich_report().plan, (), (), READ, newly_read=newly)
+    assert summary(report) == f"No connector was judged; {words}."
+
+
+@pytest.mark.parametrize(
+    ("known", "words"),
+    [
+        (None, ""),
+        ((), " New since run 3 (yesterday): 2 of 2 errors and warnings."),
+        (("a",), " New since run 3 (yesterday): 1 of 2 errors and warnings."),
+        (("a", "b"), " New since run 3 (yesterday): 0 of 2 errors and warnings."),
+    ],
+)
+def test_findings_that_count_are_new_where_the_run_before_did_not_have_them(known, words):
+    kind = rich_report().findings[0].kind
+    findings = tuple(Finding(kind, Severity.ERROR, subject, "m", "c", {"count": 1}) for subject in ("a", "b"))
+    small = Finding(kind, Severity.INFO, "c", "m", "c", {})
+    earlier = None
+    if known is not None:
+        before = {(each.id, each.subject): (EarlierFinding(Severity.ERROR, {"count": 1}),) for each in findings}
+        kept = {place: found for place, found in before.items() if place[1] in known}
+        earlier = EarlierAudit(3, "yesterday", kept, frozenset())
+    held = ConnectorVerdict("a", AuditVerdict.HELD, (), ())
+    said = summary(AuditReport(rich_report().plan, (held,), (*findings, small), READ, earlier=earlier))
+    assert said == f"Exactly-once, by connector: 1 held; 10 records of 2 partitions were read.{words}"
