@@ -581,6 +581,12 @@ def test_the_worker_s_topic_is_shown_as_its_reader_or_else_the_connector_s_reads
     assert value(of_stores(log(ABORTED), topic("own"), candidate).worker_global) == {"p": 0}, "unseen, and shown"
 
 
+def test_the_own_topic_alone_answers_and_the_worker_s_is_shown_beside_it() -> None:
+    found = of_stores(log(COMMITTED), log(COMMITTED, COMMITTED, name="own"), stores(None, store(ITS_OWN)))
+    assert (value(found.worker_global), value(found.connector_specific)) == ({"p": 0}, {"p": 1})
+    assert (value(found.kafka_effective), found.provenance) == ({"p": 1}, "connector-specific store, own-0@1")
+
+
 @pytest.mark.parametrize(
     ("candidates", "in_own", "undecided"),
     [
