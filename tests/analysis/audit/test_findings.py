@@ -3,8 +3,9 @@
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
-from eosctl.analysis.audit.conclusion import conclude
+from eosctl.analysis.audit.conclusion import concerns, conclude
 from eosctl.analysis.audit.findings import (
     REPEATED,
     SLACK_MS,
@@ -43,7 +44,7 @@ from eosctl.model.audit import (
     TopicRole,
     TransactionSummary,
 )
-from eosctl.model.audit_states import Damage, ProducerState, SessionStart
+from eosctl.model.audit_states import Damage, GrowthPoint, ProducerState, SessionStart
 from eosctl.model.report import Severity
 from tests.analysis.audit.summaries import (
     AS_OF,
@@ -643,3 +644,26 @@ def test_findings_of_a_part_are_those_of_judged_connectors_and_of_none():
 )
 def test_a_sink_is_a_connector_that_exists_and_is_no_source(one, connectors, sinks):
     assert conclude(summaries(config=ConfigSummary((one,)), connectors=connectors)).sinks == sinks
+
+
+@pytest.mark.parametrize(
+    ("named", "is_concerned"),
+    [(["c", "d"], True), (("c",), True), (["d"], False), ([], False), ("c", False), ({"c": 1}, False), (None, False)],
+)
+def test_a_finding_concerns_the_connectors_that_it_names(named, is_concerned):
+    [finding] = conclude(summaries(keys=BACK)).findings
+    assert concerns(replace(finding, evidence={} if named is None else {"connectors": named}), "c") is is_concerned
+
+
+def test_a_partition_without_settled_records_has_no_range_and_no_growth():
+    grown = state(growth=(GrowthPoint(5, 3, 1),))
+    report = conclude(summaries(log("out", None, state()), log("offsets", grown)))
+    assert [each.topic for each in report.ranges] == ["offsets"]
+    assert [(each.topic, each.hour, each.records) for each in report.growth] == [("offsets", 5, 3)]
+
+
+def test_findings_are_in_order_of_severity():
+    report = conclude(summaries(keys=BACK, transactions=UNCLEAR, changes=(change(TWO),)))
+    severities = [each.severity for each in report.findings]
+    assert severities == sorted(severities, key=list(Severity).index)
+    assert len(set(severities)) > 1

@@ -12,12 +12,20 @@ from hypothesis import strategies as st
 
 from eosctl.analysis.audit.batches import BatchWriter
 from eosctl.analysis.audit.key_scan import KeyScan
-from eosctl.analysis.audit.scan import GapKind, LogScan, merge_logs
+from eosctl.analysis.audit.scan import GapKind, LogScan, RangeScan, TransactionScan, merge_logs
 from eosctl.codecs.ledger import decode_json
-from eosctl.codecs.record_batches import SHORTEST_BATCH, BatchHeader, Codec, DamagedOffsets, iter_batches
+from eosctl.codecs.record_batches import (
+    SHORTEST_BATCH,
+    BatchHeader,
+    Codec,
+    DamagedOffsets,
+    EndTransactionMarker,
+    MarkerType,
+    iter_batches,
+)
 from eosctl.engines.scanning import scan_range
 from eosctl.model.audit import AuditedTopic, AuditPlan, Gap, OffsetRange, PartitionBounds, StateRow, TopicRole
-from eosctl.model.audit_states import Damage, GrowthPoint, LogState
+from eosctl.model.audit_states import Damage, GrowthPoint, ItemKind, LogState
 from eosctl.model.records import Record
 from eosctl.sources.audit_log import DataBatch, LogItem, LogSource
 from tests.analysis.audit.brokers import ATTRIBUTES_AT, CRC_AT, Writer, Written, data_batch
@@ -226,3 +234,97 @@ def test_a_key_has_the_state_that_its_own_records_give(
 
     expected = {state.key: state for scan in alone.values() for state in scan.states()}
     assert {state.key: state for state in together.states()} == expected
+
+
+def ranged(role: TopicRole, *, settled: bool = True) -> RangeScan:
+    return RangeScan(OffsetRange("offsets", 0, 0, 10, settled), role, LOST, decode_json)
+
+
+@pytest.mark.parametrize(
+    ("role", "settled", "aborted", "keys"),
+    [
+        (TopicRole.OFFSETS, True, False, 1),
+        (TopicRole.OFFSETS, True, True, 0),
+        (TopicRole.OFFSETS, False, False, 0),
+        (TopicRole.OUTPUT, True, False, 0),
+    ],
+)
+def test_only_committed_records_of_settled_offsets_are_decoded(role, settled, aborted, keys):
+    opened: list[int] = []
+
+    def entries() -> list[Record]:
+        opened.append(1)
+        return [Record(0, 5, b"k", None)]
+
+    scan = ranged(role, settled=settled)
+    scan.add_data(header(0, 0, time=5), entries, aborted=aborted)
+    found = scan.result()
+    assert (len(found.keys), len(opened)) == (keys, keys)
+    assert (found.log.records, found.log.aborted_records) == (1, int(aborted))
+    assert found.log.growth == (GrowthPoint(0, 1, keys),)
+
+
+@pytest.mark.parametrize("transactional", [True, False])
+def test_only_transactional_batches_are_parts_of_transactions(transactional):
+    scan = ranged(TopicRole.OUTPUT)
+    scan.add_data(header(0, 1)._replace(attributes=0x10 if transactional else 0), list, aborted=False)
+    found = scan.result()
+    assert [each.producer_id for each in found.transactions] == ([1] if transactional else [])
+    assert found.log.plain_records == (0 if transactional else 2)
+
+
+@pytest.mark.parametrize("committed", [True, False, None])
+def test_a_marker_ends_a_transaction_and_another_control_record_does_not(committed):
+    scan = ranged(TopicRole.OUTPUT)
+    scan.add_data(header(0, 1), list, aborted=False)
+    marker = None if committed is None else EndTransactionMarker(2, 7, MarkerType.COMMIT, 1, 0, 0)
+    scan.add_marker(header(2, 2), marker, committed=bool(committed))
+    found = scan.result()
+    kinds = {True: [ItemKind.COMMIT], False: [ItemKind.ABORT], None: []}[committed]
+    assert [each.kind for each in found.transactions[0].items] == [ItemKind.DATA, *kinds]
+    assert (found.log.control_records, found.log.batches, found.log.records) == (1, 2, 2)
+
+
+@pytest.mark.parametrize(
+    ("second", "count"),
+    [({}, 1), ({"producer_epoch": 1}, 2)],
+)
+def test_batches_of_one_epoch_without_a_marker_between_are_one_item(second, count):
+    scan = TransactionScan()
+    scan.add_data(header(0, 1, time=9, begun=5))
+    scan.add_data(header(4, 5, time=8, begun=3)._replace(**second))
+    [state] = scan.states()
+    assert len(state.items) == count
+    if count == 1:
+        [item] = state.items
+        assert (item.offset, item.last_offset, item.records, item.size_bytes) == (0, 5, 4, 200)
+        assert (item.first_timestamp, item.last_timestamp) == (3, 9)
+
+
+@pytest.mark.parametrize(
+    ("times", "first", "last"),
+    [([(5, 9), (3, 8)], 3, 9), ([(3, 8), (5, 9)], 3, 9), ([(5, 9), (5, 9)], 5, 9), ([], None, None)],
+)
+def test_a_log_has_the_earliest_and_the_latest_time_of_its_data(times, first, last):
+    items = [header(at, at, time=end, begun=begun) for at, (begun, end) in enumerate(times)]
+    state = scanned(0, len(items), LOST, items)
+    assert (state.first_timestamp, state.last_timestamp) == (first, last)
+    merged = merge_logs(state, scanned(len(items), len(items) + 1, LOST, []))
+    assert (merged.first_timestamp, merged.last_timestamp) == (first, last)
+
+
+@pytest.mark.parametrize(
+    ("kind", "end"), [(GapKind.EXPIRED, 4), (GapKind.LOST, 2), (GapKind.COMPACTED, 2), (GapKind.UNCLEAR, 2)]
+)
+def test_offsets_that_expired_stay_expired_though_the_next_batch_begins_among_them(kind, end):
+    left, right = scanned(0, 4, kind, []), scanned(4, 8, LOST, [header(2, 7)])
+    assert merge_logs(left, right).gaps == (Gap(0, end, kind.value),)
+
+
+@pytest.mark.parametrize(
+    ("kinds", "gaps"),
+    [((LOST, LOST), [(0, 8)]), ((GapKind.EXPIRED, LOST), [(0, 4), (4, 8)])],
+)
+def test_gaps_of_one_kind_that_meet_are_one(kinds, gaps):
+    found = merge_logs(scanned(0, 4, kinds[0], []), scanned(4, 8, kinds[1], [])).gaps
+    assert [(each.start, each.end) for each in found] == gaps

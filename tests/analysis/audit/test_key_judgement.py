@@ -1,0 +1,138 @@
+"""What the states of keys say of a connector, and which plain writes are copies of its own topic."""
+
+import pytest
+
+from eosctl.analysis.audit.key_judgement import (
+    SKEW_MS,
+    KeyAnomalyKind,
+    KeyJudgementInputs,
+    KeyStores,
+    Placed,
+    PlacedWrite,
+    change_at,
+    judge_keys,
+    shown,
+    stores_of_keys,
+    summarize_keys,
+    written_at,
+)
+from eosctl.analysis.audit.sessions import Sessions
+from eosctl.codecs.ledger import decode_json, read_offsets_key
+from eosctl.model.audit import ConnectorKeys, KeySummary, OffsetsWrite
+from eosctl.model.audit_states import Write
+from eosctl.model.names import TopicPartition
+from tests.analysis.audit.test_keys import KEY, OWN, SHARED, Record, records, scan
+
+SECOND = TopicPartition(SHARED.topic, 1)
+INPUTS = KeyJudgementInputs(frozenset({OWN.topic}), Sessions({}), read_offsets_key, decode_json)
+OTHER_KEY = b'["orders",{"table":"b"}]'
+
+
+def write(at: int, *, plain: bool = False, offset: int = 0, value: bytes | None = b"1") -> Write:
+    return Write(offset, at, value, *((-1, -1, False) if plain else (7, 0, True)))
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(None, "tombstone"), (b"", ""), (b"1" * 200, "1" * 200), (b"1" * 201, "1" * 200), (b"\xff", "\\xff")],
+)
+def test_a_write_is_shown_by_its_place_and_the_beginning_of_its_value(value, text):
+    assert shown(SHARED, write(0, offset=4, value=value)) == f"connect-offsets-0@4: {text}"
+
+
+def test_only_a_transactional_write_has_a_transaction_to_look_up():
+    assert written_at(SHARED, write(0, offset=4)) == OffsetsWrite("connect-offsets", 0, 4, 7)
+    assert written_at(SHARED, write(0, plain=True)) is None
+    key, was, now = read_offsets_key(KEY), PlacedWrite(SHARED, write(1, plain=True)), PlacedWrite(SECOND, write(2))
+    found = change_at(KeyAnomalyKind.SET_BACK, key, was, now, " and more")
+    assert (found.was, found.now) == (None, OffsetsWrite("connect-offsets", 1, 0, 7))
+    assert (found.partition, found.timestamp, found.before) == (1, 2, "connect-offsets-0@0: 1")
+    assert found.after == "connect-offsets-1@0: 1 and more"
+
+
+def summary(**placed: list[Record]) -> KeySummary:
+    places = {"shared": SHARED, "second": SECOND, "own": OWN}
+    return summarize_keys({places[name]: scan(found).values() for name, found in placed.items()}, INPUTS)
+
+
+@pytest.mark.parametrize(
+    ("texts", "begun", "upgraded"),
+    [
+        (["1.0 1"], 1000, None),
+        (["plain 1"], None, None),
+        (["plain 1", "1.0 2"], 1001, 1001),
+        (["1.0 1", "plain 2"], 1000, None),
+        (["plain 1", "1.0 2", "plain 3"], 1001, 1001),
+    ],
+)
+def test_a_key_was_upgraded_whose_first_write_in_a_transaction_follows_plain_ones(texts, begun, upgraded):
+    [found] = summary(shared=records(*texts)).connectors
+    assert (found.connector, found.first_transactional, found.upgraded) == ("orders", begun, upgraded)
+
+
+def test_a_connector_has_the_figures_of_all_its_keys():
+    one = records("plain 1", "1.0 2", "1.0 -", time=5_000)
+    other = records("plain 1", "2.0 2", first=9, time=2_000, key=OTHER_KEY)
+    third = records("3.0 -", time=3_000, key=b'["orders",{"table":"c"}]')
+    for places in ({"shared": [*one, *other], "second": third}, {"shared": third, "second": [*other, *one]}):
+        [found] = summary(**places).connectors
+        assert found == ConnectorKeys("orders", 3, 6, 2, (1, 2, 3), 2_001, 5_001, 5_002)
+
+
+def test_the_last_writes_in_transactions_are_looked_up():
+    found = summary(shared=[*records("1.0 1", "1.0 2"), *records("plain 1", first=5, key=OTHER_KEY)])
+    assert found.latest == (OffsetsWrite("connect-offsets", 0, 1, 1),)
+    assert found.counts == ()
+
+
+def test_malformed_keys_are_those_of_no_connector():
+    found = summary(shared=[*records("1.0 1", key=b"no json"), *records("1.0 1", first=5)])
+    assert [each.connector for each in found.connectors] == [None, "orders"]
+    assert found.counts == (("malformed-offsets-key", "", 1),)
+
+
+@pytest.mark.parametrize(
+    ("at", "plain", "place", "is_copy"),
+    [
+        (100_000 - SKEW_MS, True, SHARED, True),
+        (100_000 - SKEW_MS - 1, True, SHARED, False),
+        (100_001 + SKEW_MS, True, SHARED, True),
+        (100_001 + SKEW_MS + 1, True, SHARED, False),
+        (100_000, False, SHARED, False),
+        (100_000, True, OWN, False),
+    ],
+)
+@pytest.mark.parametrize("own", ["1.0", "plain"])
+def test_a_plain_write_in_the_worker_s_topic_is_a_copy_while_the_connector_commits_to_its_own(
+    own, at, plain, place, is_copy
+):
+    placed = [
+        Placed(SHARED, scan(records("1.0 1", time=1_000))[KEY]),
+        Placed(OWN, scan(records(f"{own} 1", f"{own} 2", time=100_000))[KEY]),
+    ]
+    stores = KeyStores(placed, frozenset({OWN.topic}), Sessions({}))
+    assert stores.is_copy_of_own(place, write(at, plain=plain)) is is_copy
+    nowhere = KeyStores(placed, frozenset(), Sessions({}))
+    assert not nowhere.is_copy_of_own(place, write(at, plain=plain))
+
+
+def test_only_keys_in_several_topics_have_several_stores():
+    one, other = scan(records("1.0 1"))[KEY], scan(records("1.0 1", key=OTHER_KEY))[OTHER_KEY]
+    placed = [Placed(SHARED, one), Placed(SECOND, one), Placed(SHARED, other), Placed(OWN, other)]
+    assert set(stores_of_keys(placed, frozenset(), Sessions({}))) == {OTHER_KEY}
+
+
+@pytest.mark.parametrize(
+    ("shared", "second", "kind", "at"),
+    [
+        (2_000, 1_000, "key-in-two-partitions", 1),
+        (1_000, 2_000, "key-in-two-partitions", 0),
+    ],
+)
+def test_of_two_values_the_older_one_is_reported(shared, second, kind, at):
+    placed = [
+        Placed(SHARED, scan(records("1.0 1", time=shared))[KEY]),
+        Placed(SECOND, scan(records("1.0 1", time=second))[KEY]),
+    ]
+    [found] = judge_keys(read_offsets_key(KEY), placed, INPUTS).anomalies
+    assert (found.kind, found.partition) == (kind, at)
