@@ -1,13 +1,32 @@
 """Findings about the ACLs of a request: owners that share IDs, and what a check lacks."""
 
+from typing import Any
+
 import pytest
 
-from eosctl.analysis.acl_findings import find_colliding, find_missing, kinds_looked_for
+from eosctl.analysis.acl_findings import (
+    find_colliding,
+    find_collisions,
+    find_hidden,
+    find_in_acls,
+    find_missing,
+    find_unchecked,
+    kinds_looked_for,
+)
 from eosctl.analysis.catalogue import plans as kinds
-from eosctl.model.acl_plan import AclRequest, PlannedBinding, Reason
-from eosctl.model.acls import AclBinding, Operation, PatternType, topic
+from eosctl.model.acl_plan import (
+    AclDifference,
+    AclRequest,
+    BindingStatus,
+    ComparedBinding,
+    PlannedBinding,
+    Reason,
+)
+from eosctl.model.acls import ALLOW_EVERYONE, SUPER_USERS, AclBinding, Operation, PatternType, topic
 from eosctl.model.client_roles import ClientRole, ConnectCluster, ConnectorConfig, WorkerConfig, as_properties
 from eosctl.model.offsets import SourceSupport
+from eosctl.model.report import Finding
+from eosctl.model.skipped import Skipped
 
 LITERAL, PREFIXED = PatternType.LITERAL, PatternType.PREFIXED
 
@@ -83,3 +102,178 @@ def test_a_connector_lacks_its_bindings_by_number_and_three_of_them_by_name(coun
 def test_a_binding_that_several_need_is_missing_for_each_of_them_once() -> None:
     found = find_missing([planned(0, "c", None, "c"), planned(1, None)])
     assert [(each.subject, each.evidence["count"]) for each in found] == [("c", 1), ("workers", 2)]
+
+
+FILE = "org.apache.kafka.connect.file.FileStreamSourceConnector"
+MIRROR = "org.apache.kafka.connect.mirror.MirrorSourceConnector"
+DEBEZIUM = "io.debezium.connector.postgresql.PostgresConnector"
+POLICY = "connector.client.config.override.policy"
+
+
+def found_of(
+    settings: dict[str, str],
+    *policies: str,
+    type_: str = "source",
+    topics: tuple[str, ...] = (),
+    used: tuple[str, ...] = (),
+    **request: Any,
+) -> list[Finding]:
+    """Findings about one connector, of workers with these override policies."""
+    named = {"connector.class": "org.example.C"} | settings
+    connector = ConnectorConfig("c", as_properties(named), type=type_, topics=topics, active_topics=used)
+    workers = [WorkerConfig(as_properties({"group.id": "g", POLICY: each})) for each in policies or ("All",)]
+    return list(find_in_acls(AclRequest((ConnectCluster(tuple(workers), (connector,)),), **request)))
+
+
+UNKNOWN_TOPICS, UNKNOWN_TASKS = kinds.TOPICS_UNKNOWN, kinds.TASKS_UNKNOWN
+BOTH = ["consumer.override.sasl.jaas.config", "producer.override.acks"]
+OVERRIDES = {"topic": "t", "producer.override.acks": "all", "consumer.override.sasl.jaas.config": "j"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "more", "found"),
+    [
+        ({"topic": "t"}, {}, []),
+        # Topics of a source.
+        ({}, {}, [UNKNOWN_TOPICS]),
+        ({}, {"topics": ("t",)}, []),
+        ({}, {"used": ("t",)}, [UNKNOWN_TOPICS]),
+        ({"topic": "t,a b"}, {}, [UNKNOWN_TOPICS]),
+        ({"topic": "."}, {}, []),
+        ({"topic": "*"}, {}, []),
+        ({"connector.class": MIRROR, "topics": "t", "replication.policy.class": "own.Policy"}, {}, [UNKNOWN_TOPICS]),
+        ({"connector.class": MIRROR, "topics": "t"}, {}, []),
+        # Topics of a sink.
+        ({"topics": "t"}, {"type_": "sink"}, []),
+        ({}, {"type_": "sink"}, []),
+        ({"topics.regex": " "}, {"type_": "sink"}, []),
+        ({"topics.regex": ".*"}, {"type_": "sink"}, [UNKNOWN_TOPICS]),
+        ({"topics.regex": "t.*"}, {"type_": "sink"}, []),
+        ({"topics.regex": "t.*|.*"}, {"type_": "sink"}, [UNKNOWN_TOPICS]),
+        ({"topics.regex": ".*"}, {"type_": "sink", "topics": ("t",)}, []),
+        # Tasks.
+        ({"topic": "t", "tasks.max": "3"}, {}, []),
+        ({"topic": "t", "tasks.max": " ${env:T} "}, {}, [UNKNOWN_TASKS]),
+        ({"topic": "t", "tasks.max": "${env:T}"}, {"pattern_type": PREFIXED}, []),
+        ({"topics": "t", "tasks.max": "${env:T}"}, {"type_": "sink"}, []),
+        # Clients of its own.
+        ({"topic": "t", "history.bootstrap.servers": "h:1"}, {}, [kinds.OWN_KAFKA_CLIENT]),
+        ({"topic": "t", "bootstrap.servers": "h:1"}, {}, [kinds.OWN_KAFKA_CLIENT]),
+        ({"topic": "t", "producer.override.bootstrap.servers": "h:1"}, {}, []),
+        ({"topic": "t", "source.cluster.bootstrap.servers": "h:1"}, {}, []),
+        ({"topic": "t", "signal.kafka.bootstrap.servers": "h:1"}, {}, [kinds.OWN_KAFKA_CLIENT]),
+        (
+            {"connector.class": DEBEZIUM, "topic.prefix": "t", "signal.kafka.bootstrap.servers": "h:1"},
+            {},
+            [kinds.OWN_KAFKA_CLIENT],
+        ),
+        (
+            {
+                "connector.class": DEBEZIUM,
+                "topic.prefix": "t",
+                "signal.enabled.channels": "kafka",
+                "signal.kafka.bootstrap.servers": "h:1",
+                "signal.consumer.bootstrap.servers": "h:1",
+            },
+            {},
+            [],
+        ),
+    ],
+)
+def test_each_part_of_a_plan_that_a_config_leaves_open_is_found_alone(settings, more, found) -> None:
+    assert [each.kind for each in found_of(settings, **more)] == found
+
+
+@pytest.mark.parametrize(
+    ("policies", "settings", "found"),
+    [
+        (("All",), OVERRIDES, []),
+        (("None",), OVERRIDES, [(kinds.OVERRIDE_REFUSED, BOTH)]),
+        (("Principal",), OVERRIDES, [(kinds.OVERRIDE_REFUSED, ["producer.override.acks"])]),
+        (("None",), {"topic": "t"}, []),
+        (("own.Policy",), {"topic": "t"}, []),
+        (
+            ("own.Policy",),
+            OVERRIDES,
+            [(kinds.OVERRIDE_POLICY_UNKNOWN, BOTH)],
+        ),
+        (("All", "Principal"), OVERRIDES, [(kinds.OVERRIDE_REFUSED, ["producer.override.acks"])]),
+        (("Principal", "None"), OVERRIDES, [(kinds.OVERRIDE_REFUSED, ["producer.override.acks"])]),
+        (
+            ("own.Policy", "None"),
+            OVERRIDES,
+            [(kinds.OVERRIDE_POLICY_UNKNOWN, BOTH)],
+        ),
+    ],
+)  # fmt: skip
+def test_an_override_is_judged_by_the_first_worker_that_does_not_allow_it_for_certain(
+    policies, settings, found
+) -> None:
+    said = found_of(settings, *policies)
+    assert [(each.kind, each.evidence["properties"]) for each in said] == found
+
+
+@pytest.mark.parametrize(
+    ("settings", "used", "said"),
+    [
+        ({}, (), "writes is not known (its config does not name them), so it gets no ACL on them"),
+        ({}, ("a", "b"), "(its config does not name them), so it gets ACLs only on those that it used: a, b"),
+        ({"topic": "t", "transforms": "r", "transforms.r.type": "x.RegexRouter"}, (), "(a transformation renames "),
+        ({"connector.class": MIRROR, "replication.policy.class": "own.Policy"}, (), "(own.Policy names them)"),
+        ({"topic": "a b"}, (), "('a b' is not a topic's name), so it gets no ACL on that"),
+    ],
+)  # fmt: skip
+def test_topics_that_are_not_known_have_their_reason(settings, used, said) -> None:
+    assert said in next(each for each in found_of(settings, used=used) if each.kind == UNKNOWN_TOPICS).message
+
+
+def test_the_name_of_a_file_source_s_topic_is_judged_once() -> None:
+    found = found_of({"connector.class": FILE, "topic": "a b"})
+    assert UNKNOWN_TOPICS not in {each.kind for each in found}
+    assert len(found) == 1
+
+
+@pytest.mark.parametrize(("headroom", "planned_for"), [(0, 1), (3, 4)])
+def test_ids_of_an_unknown_number_of_tasks_are_planned_with_the_headroom(headroom: int, planned_for: int) -> None:
+    [found] = found_of({"topic": "t", "tasks.max": "${env:T}"}, headroom=headroom)
+    assert found.message.endswith(f"IDs are planned for {planned_for}")
+
+
+@pytest.mark.parametrize(
+    ("settings", "found"),
+    [
+        ((), []),
+        ((SUPER_USERS,), [SUPER_USERS]),
+        ((ALLOW_EVERYONE,), [ALLOW_EVERYONE]),
+        ((ALLOW_EVERYONE, SUPER_USERS), [SUPER_USERS, ALLOW_EVERYONE]),
+        (("other",), []),
+    ],
+)
+def test_a_hidden_setting_of_the_authorizer_is_found_where_it_is_hidden(settings, found) -> None:
+    assert [each.subject for each in find_hidden(settings)] == found
+
+
+def test_each_reason_why_a_binding_was_not_checked_is_given_once() -> None:
+    status = (Skipped("o:1 is not asked"), BindingStatus.MISSING, Skipped("o:1 is not asked"), Skipped("o:2"))
+    compared = tuple(ComparedBinding(planned(0, "c"), each) for each in status)
+    found = list(find_unchecked(AclDifference(compared, (), ())))
+    assert [(each.reason, each.needed) for each in found] == [("o:1 is not asked", False), ("o:2", False)]
+
+
+@pytest.mark.parametrize(
+    ("groups", "found"),
+    [
+        ({}, []),
+        ({"a": ["b", "b"]}, []),
+        ({"a": ["b-c"], "a-b": ["c"]}, [("a-b-c-", True)]),
+        ({"connect-cluster": ["x"], "x-3": []}, [("connect-cluster-x-3", True), ("connect-cluster-x-", False)]),
+        ({"connect-cluster": ["x"], "x-a": []}, [("connect-cluster-x-", False)]),
+        ({"connect-cluster": ["y"], "x-3": []}, []),
+        ({"g": [], "g-1": []}, []),
+        ({"g": ["b", "b-c", "b-c-d"]}, [("g-b-", False), ("g-b-c-", False)]),
+        ({"g": ["b", "b-c", "b-d"]}, [("g-b-", False), ("g-b-", False)]),
+        ({"g": ["b", "bc", "c"]}, []),
+    ],
+)
+def test_owners_collide_where_one_text_is_another_one_or_begins_it(groups, found) -> None:
+    assert [(each.shared, each.equal) for each in find_collisions(groups)] == found

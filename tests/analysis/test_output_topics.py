@@ -5,17 +5,23 @@ from typing import Any
 import pytest
 
 from eosctl.analysis.output_topics import (
+    bootstrap_addresses,
+    checkpoints_topic,
     debezium_topics,
     has_own_policy,
+    heartbeats_topics,
     mirrored_topics,
     named_pattern,
+    offset_syncs_topic,
     output_topics,
+    regex_patterns,
     renames_topics,
     signals_group,
     signals_topic,
+    topics_of,
 )
 from eosctl.model.acls import PatternType, ResourcePattern
-from eosctl.model.client_roles import ConnectorConfig, as_properties
+from eosctl.model.client_roles import ConnectCluster, ConnectorConfig, WorkerConfig, as_properties
 
 POSTGRES = "io.debezium.connector.postgresql.PostgresConnector"
 MYSQL = "io.debezium.connector.mysql.MySqlConnector"
@@ -172,3 +178,131 @@ def test_a_mirror_s_topics_get_the_names_that_kafka_s_policies_give_them(setting
 def test_a_mirror_with_a_policy_of_its_own_writes_to_the_topics_that_the_user_named() -> None:
     asked = connector(MIRROR, topics=("a*",), replication_policy_class="own.Policy", source_cluster_alias="x")
     assert shown(mirrored_topics(asked)) == ["a*"]
+
+
+@pytest.mark.parametrize(
+    ("regex", "patterns"),
+    [
+        ("orders", ["orders"]),
+        ("orders.eu", ["orders.eu"]),
+        ("orders\\.eu", ["orders.eu"]),
+        ("^orders$", ["orders"]),
+        ("orders.*", ["orders*"]),
+        ("orders-.+", ["orders-*"]),
+        ("ab*", ["a*"]),
+        ("ab?", ["a*"]),
+        ("ab{2}", ["a*"]),
+        ("ab+", ["ab*"]),
+        ("ab[cd]", ["ab*"]),
+        ("a|b", ["a", "b"]),
+        ("a|b.*", ["a", "b*"]),
+        ("(a|b)c", ["*"]),
+        ("[a|b]c", ["*"]),
+        ("x(a|b)", ["*"]),
+        (".*", ["*"]),
+        ("a*", ["*"]),
+        ("", [""]),
+    ],
+)
+def test_a_regular_expression_has_the_literal_start_of_each_branch(regex, patterns) -> None:
+    assert shown(regex_patterns(regex)) == patterns
+
+
+@pytest.mark.parametrize(
+    ("settings", "name"),
+    [
+        ({}, "a.checkpoints.internal"),
+        ({"replication_policy_separator": "_"}, "a_checkpoints_internal"),
+        (
+            {"replication_policy_separator": "_", "replication_policy_internal_topic_separator_enabled": " FALSE "},
+            "a.checkpoints.internal",
+        ),
+        (
+            {"replication_policy_separator": "_", "replication_policy_internal_topic_separator_enabled": "True"},
+            "a_checkpoints_internal",
+        ),
+    ],
+)
+def test_an_internal_topic_of_a_mirror_has_the_policy_s_separator_unless_it_is_turned_off(settings, name) -> None:
+    asked = connector("x.MirrorCheckpointConnector", source_cluster_alias="a", **settings)
+    assert checkpoints_topic(asked) == name
+    assert shown(output_topics(asked)) == [name]
+
+
+@pytest.mark.parametrize(
+    ("location", "name"),
+    [("", "mm2-offset-syncs.b.internal"), ("source", "mm2-offset-syncs.b.internal"),
+     ("target", "mm2-offset-syncs.a.internal")],
+)  # fmt: skip
+def test_the_topic_of_offset_syncs_names_the_other_cluster_than_the_one_it_is_in(location, name) -> None:
+    more = {"offset-syncs.topic.location": location} if location else {}
+    settings = as_properties({"source.cluster.alias": "a", "target.cluster.alias": "b", **more})
+    assert offset_syncs_topic(ConnectorConfig("c", settings)) == name
+
+
+def flow(source: str, target: str, **more: str) -> ConnectorConfig:
+    aliases = {"connector.class": MIRROR, "source.cluster.alias": source, "target.cluster.alias": target}
+    return ConnectorConfig("c", as_properties(aliases | {key.replace("_", "."): each for key, each in more.items()}))
+
+
+@pytest.mark.parametrize(
+    ("flows", "topics"),
+    [
+        ([], ["heartbeats"]),
+        ([flow("a", "b")], ["heartbeats", "a.heartbeats"]),
+        ([flow("a", "c")], ["heartbeats"]),
+        ([flow("b", "b")], ["heartbeats", "b.heartbeats"]),
+        ([flow("a", "b", heartbeats_replication_enabled="false", topics="t")], ["heartbeats"]),
+        ([flow("a", "b", heartbeats_replication_enabled="false")], ["heartbeats", "a.heartbeats"]),
+        ([flow("a", "b", heartbeats_replication_enabled="no", topics="t")], ["heartbeats", "a.heartbeats"]),
+        ([flow("a", "b", replication_policy_separator="-")], ["heartbeats", "a-heartbeats"]),
+        ([flow("a", "b"), flow("c", "a")], ["heartbeats", "a.heartbeats", "a.c.heartbeats"]),
+        ([flow("a", "b"), flow("b", "a")], ["heartbeats", "a.heartbeats"]),
+    ],
+)
+def test_heartbeats_come_through_each_flow_that_mirrors_them_and_never_in_a_circle(flows, topics) -> None:
+    passed = frozenset[str]() if flows == [flow("b", "b")] else frozenset({"b"})
+    assert list(heartbeats_topics("b", flows, passed)) == topics
+
+
+def workers_at(*servers: str) -> ConnectCluster:
+    return ConnectCluster(tuple(WorkerConfig(as_properties({"bootstrap.servers": each})) for each in servers), ())
+
+
+@pytest.mark.parametrize(
+    ("servers", "addresses", "given", "found"),
+    [
+        (["a:1,b:1"], {"b:1"}, None, {"a:1", "b:1"}),
+        (["a:1", "b:1"], {"b:1"}, None, {"b:1"}),
+        (["a:1", "b:1"], {"c:1"}, None, {"a:1"}),
+        (["a:1"], {"a:1"}, "c:1,d:1", {"c:1", "d:1"}),
+    ],
+)
+def test_the_cluster_is_the_given_one_or_that_of_the_first_worker_with_such_an_address(
+    servers, addresses, given, found
+):
+    assert bootstrap_addresses([workers_at(*servers)], frozenset(addresses), given) == found
+
+
+INTERNAL = {"config.storage.topic": "cs", "offset.storage.topic": "os", "status.storage.topic": "ss"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "type_", "names"),
+    [
+        ({"topic": "t"}, "source", {"t"}),
+        ({"topic": "t", "topic.prefix": "p"}, "source", {"t"}),
+        ({"topic": "*"}, "source", set()),
+        ({"topic": "t", "offsets.storage.topic": "own"}, "source", {"t", "own"}),
+        ({"topic": "t", "offsets.storage.topic": ""}, "source", {"t"}),
+        ({"topics": "t"}, "sink", set()),
+        ({"topics": "t", "errors.deadletterqueue.topic.name": " dlq "}, "sink", {"dlq"}),
+        ({"topics": "t", "errors.deadletterqueue.topic.name": " "}, "sink", set()),
+        ({"topics": "t", "connector.class": "org.apache.iceberg.connect.IcebergSinkConnector",
+          "iceberg.control.topic": "control"}, "sink", {"control"}),
+    ],
+)  # fmt: skip
+def test_a_plan_may_name_the_topics_of_workers_and_connectors_that_are_no_patterns(settings, type_, names) -> None:
+    workers = (WorkerConfig(as_properties(INTERNAL)),)
+    cluster = ConnectCluster(workers, (ConnectorConfig("c", as_properties(settings), type=type_),))
+    assert topics_of([cluster]) == {"cs", "os", "ss"} | names
