@@ -14,8 +14,9 @@ from eosctl.analysis.config_topic import (
 )
 from eosctl.codecs.config_topic import decode_config_records
 from eosctl.errors import UsageError
-from eosctl.model.config_topic import Effect
+from eosctl.model.config_topic import SHOWN, Disposition, Effect, Interleaving, PrivilegedWrites
 from eosctl.model.connectors import ConnectorState, Reader, SessionKey, TargetState
+from eosctl.model.names import ProducerIdAndEpoch
 from eosctl.model.records import IsolationLevel, Record, RecordState
 from eosctl.model.versions import KafkaVersion
 from tests.analysis.config_records import LATEST, UNCOMMITTED, Log
@@ -292,3 +293,155 @@ def test_a_topic_is_no_config_topic_if_none_of_its_first_records_has_such_a_key(
     else:
         with pytest.raises(UsageError, match=said):
             list(of_a_config_topic(records))
+
+
+def written(*writers, start=0):
+    """A config record by each of these producers (ID, epoch); None writes without a transaction."""
+    log = Log(start)
+    for each in writers:
+        log.writer(*(() if each is None else each)).config("x")
+    return log.survey().census
+
+
+@pytest.mark.parametrize(
+    ("writers", "writes"),
+    [
+        ((), PrivilegedWrites()),
+        ((None,), PrivilegedWrites(plain=1, last_is_plain=True)),
+        (((7, 0),), PrivilegedWrites(transactional=1, last_transactional=0)),
+        ((None, (7, 0)), PrivilegedWrites(transactional=1, plain=1, last_transactional=1)),
+        (((7, 0), None), PrivilegedWrites(1, 1, 1, 1, 1, 0, last_is_plain=True)),
+        (((7, 0), None, None), PrivilegedWrites(1, 2, 2, 1, 2, 0, last_is_plain=True)),
+        ((None, (7, 0), None, (7, 0)), PrivilegedWrites(2, 2, 1, 2, 2, 3)),
+    ],
+)
+def test_plain_writes_of_a_leader_count_behind_the_first_transactional_one(writers, writes):
+    assert written(*writers).privileged == writes
+
+
+def test_only_records_that_a_leader_alone_writes_are_privileged():
+    census = Log().target("x", "PAUSED").put("logger-cluster-x", {"level": "INFO"}).put("what", 1).survey().census
+    assert (census.records, census.privileged) == (3, PrivilegedWrites())
+
+
+@pytest.mark.parametrize(
+    ("writers", "found"),
+    [
+        (((7, 0), (7, 0)), None),
+        (((7, 0), (7, 1), (7, 2)), None),
+        (((7, 0), (8, 0), (9, 0)), None),
+        (((7, 0), (8, 0), None, (8, 1)), None),
+        (((7, 0), None, (7, 0)), None),
+        (((7, 2), (7, 1)), ((7, 1), (7, 2), 1, 0, 1, 1)),
+        (((7, 0), (7, 0), (8, 0), (7, 0)), ((7, 0), (8, 0), 1, 2, 3, 1)),
+        (((7, 0), (8, 0), (8, 0), (7, 0), (8, 0)), ((7, 0), (8, 0), 0, 2, 3, 2)),
+        (((7, 0), (7, 1), (8, 0), (7, 1)), ((7, 1), (8, 0), 1, 2, 3, 1)),
+    ],
+)
+def test_two_leaders_write_where_a_producer_comes_back_or_its_epoch_falls(writers, found):
+    expected = None
+    if found is not None:
+        expected = Interleaving(ProducerIdAndEpoch(*found[0]), ProducerIdAndEpoch(*found[1]), *found[2:])
+    assert written(*writers).interleaving == expected
+
+
+@pytest.mark.parametrize(("count", "shown"), [(0, 0), (1, 1), (SHOWN, SHOWN), (SHOWN + 1, SHOWN)])
+def test_of_invalid_keys_the_first_are_examples_and_all_are_counted(count, shown):
+    log = Log()
+    for number in range(count):
+        log.put(f"what-{number}", 1)
+    invalid = log.survey().census.invalid_keys
+    assert (invalid.count, invalid.examples) == (count, tuple((at, f"what-{at}") for at in range(shown)))
+
+
+def malformed(*keys, log=None):
+    """The keys that are kept of malformed records: `h` is harmless, `p` stops a worker's poll."""
+    log = log or Log()
+    for each in keys:
+        log.put(*((f"connector-{each}", b"{") if each.startswith("h") else (f"tasks-fencing-{each}", {})))
+    return [each.connector for each in log.survey().census.malformed]
+
+
+def names(kind, count):
+    return [f"{kind}{number}" for number in range(count)]
+
+
+def test_harmless_malformed_records_leave_room_for_the_others():
+    harmless, harmful = names("h", SHOWN), names("p", SHOWN + 1)
+    assert malformed(*harmless) == harmless
+    assert malformed(*harmless, "h-more") == harmless
+    assert malformed(*harmless, "p") == [*harmless, "p"]
+    assert malformed(*harmless, *harmful[:-1]) == [*harmless, *harmful[:-1]]
+    assert malformed(*harmless, *harmful) == [*harmless[1:], *harmful]
+    many = names("p", 2 * SHOWN + 1)
+    assert malformed(*many[:-1]) == many[:-1]
+    assert malformed(*many) == many[1:]
+
+
+def test_malformed_records_of_one_key_are_counted_and_the_last_one_is_shown():
+    keys = names("h", SHOWN)
+    census = Log().put("connector-a", b"{").put("connector-b", b"{").put("connector-a", b"[").survey().census
+    assert [(each.connector, each.count, each.last_offset) for each in census.malformed] == [("b", 1, 1), ("a", 2, 2)]
+    assert malformed(*keys, keys[0]) == [*keys[1:], keys[0]], "a known key is counted where others have no room"
+
+
+def test_an_aborted_malformed_record_is_none_and_an_unclaimed_commit_is_ignored():
+    assert malformed("h", log=Log().writer(7, 0, RecordState.ABORTED)) == []
+    log = Log().put("commit-a", {"tasks": "x"})
+    assert [each.disposition for each in log.survey().census.malformed] == [Disposition.IGNORED]
+    assert [each.disposition for each in log.survey(OLD).census.malformed] == [Disposition.POISON]
+
+
+def test_the_first_record_of_an_open_transaction_is_shown_and_all_are_counted():
+    log = Log().config("x").writer(7, 0, RecordState.ABORTED).config("x").writer(7, 1, RecordState.OPEN)
+    census = log.config("x").config("x").survey().census
+    assert (census.records, census.aborted, census.open) == (4, 1, 2)
+    assert census.first_open is not None
+    assert census.first_open.offset == 2
+    assert Log().config("x").survey().census.first_open is None
+
+
+@pytest.mark.parametrize(("version", "visible"), [("3.3.9", (0,)), ("3.4.0", ())])
+def test_a_tombstone_takes_waiting_task_configs_along_from_3_4_on(version, visible):
+    log = Log().config("a").tasks("a", 0).put("connector-a", None).config("a").commit("a", 1)
+    assert folded(log, Reader(KafkaVersion.parse(version))).state("a").visible_tasks == visible
+
+
+def test_behind_an_open_transaction_an_aborted_record_is_held_back_like_every_other_one():
+    log = Log().writer(1, 0, RecordState.ABORTED).config("a").writer(1, 1, RecordState.OPEN).config("b")
+    log.writer(1, 2, RecordState.ABORTED).config("c")
+    replay = ConfigTopicReplay(LATEST)
+    assert [replay.apply(each) for each in log.decoded()] == [Effect.ABORTED, Effect.HELD_BACK, Effect.HELD_BACK]
+    assert (replay.state().blocked_at, replay.state().held_back) == (1, 2)
+
+
+def test_a_target_state_survives_the_config_that_comes_behind_it():
+    assert folded(Log().target("a", "PAUSED").config("a")).state("a").target_state is TargetState.PAUSED
+    assert folded(Log().target("a", "PAUSED").put("target-state-a", None)).state("a").target_state is None
+
+
+def test_what_a_replay_says_of_a_connector_that_it_does_not_know():
+    replay = ConfigTopicReplay(LATEST)
+    assert (replay.is_pending_fencing("x"), replay.missing_tasks("x")) == (False, ())
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "words"),
+    [
+        ("restart-connector-x", {"include-tasks": True}, "restart of the connector with its tasks"),
+        ("restart-connector-x", {"only-failed": True}, "restart of the connector, FAILED ones only"),
+        ("restart-connector-x", {"include-tasks": True, "only-failed": True},
+         "restart of the connector with its tasks, FAILED ones only"),
+        ("connector-x", {"properties": {}}, "connector config"),
+        ("target-state-x", {"state": "PAUSED"}, "target state PAUSED"),
+        ("target-state-x", {"state": "PAUSED", "state.v2": "STOPPED"}, "target state STOPPED"),
+        ("w" * 101, 1, f"invalid key {'w' * 100} (ignored)"),
+    ],
+)  # fmt: skip
+def test_a_record_is_told_in_words(key, value, words):
+    assert [each for *_, each in told(Log().put(key, value))] == [words]
+
+
+def test_of_missing_task_configs_ten_are_named():
+    *_, (_, _, words) = told(Log().config("x").commit("x", 11))
+    assert words == "commit of 11 tasks; fencing pending; task configs missing: 0, 1, 2, 3, 4, 5, 6, 7, 8, 9"

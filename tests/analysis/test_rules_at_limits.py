@@ -214,6 +214,7 @@ FOUND: list[tuple[str, Evidence, tuple[str, ...]]] = [
     ("EOS014", but(workers=OFF, worker_files={"f": FILE}), ("f",)),
     ("EOS014", but(workers={A: SILENT, B: worker(B, enabled=False)}, worker_files={"f": FILE}), ()),
     ("EOS014", but(workers={A: SILENT, B: worker(B, enabled=False)}, worker_files={B: FILE}), (B,)),
+    ("EOS014", but(workers={A: worker(A, enabled=SILENT), B: worker(B, enabled=False)}, worker_files={"f": FILE}), ()),
     ("EOS014", but(workers=OFF, worker_files={"f": {"offset.storage.file.filename": "o",
                                                     "exactly.once.source.support": "enabled"}}), ()),
     ("EOS014", but(workers=OFF, worker_files={"f": FILE | {"offset.storage.file.filename": "o"}}), ("f",)),

@@ -341,3 +341,114 @@ def test_a_level_that_could_not_be_read_is_no_yes() -> None:
     assert check_feature(but(finalized_features=Skipped("denied")), target).verdict is Verdict.CANNOT_TELL
     unread = but(finalized_features={"transaction.version": 1}, logged=Skipped("denied"))
     assert check_feature(unread, target).verdict is Verdict.CANNOT_TELL
+
+
+@pytest.mark.parametrize(
+    ("present", "level", "verdict", "done"),
+    [
+        ({}, 0, Verdict.YES, True),
+        ({"transaction.version": 0}, 0, Verdict.YES, True),
+        ({"transaction.version": 1}, 0, Verdict.CANNOT_TELL, False),
+        ({"transaction.version": 1}, 1, Verdict.YES, True),
+        ({"transaction.version": 2}, 1, Verdict.YES, False),
+        ({"transaction.version": 2}, 0, Verdict.NO, False),
+        (Skipped("denied"), 0, Verdict.CANNOT_TELL, None),
+        (Skipped("denied"), 2, Verdict.CANNOT_TELL, None),
+    ],
+)
+def test_a_transaction_log_that_was_not_read_matters_where_version_2_may_have_left_state(present, level, verdict, done):
+    coverage = Coverage(("logged",), (Unread("logged", "denied", Cause.DENIED),))
+    evidence = but(finalized_features=present, logged=Skipped("denied"))
+    check = check_feature(evidence, FeatureLevel("transaction.version", level), coverage)
+    assert (check.verdict, check.done) == (verdict, done)
+    assert bool(check.unknown) is (verdict is Verdict.CANNOT_TELL)
+    assert check.coverage == (coverage if check.unknown else Coverage())
+    assert bool(check.consequences) is (present == {"transaction.version": 2} and level == 1)
+
+
+@pytest.mark.parametrize(("used", "named"), [(2, ", 1 ID of this Connect cluster among them (g-x-0)"), (0, ": at 0")])
+def test_a_level_that_is_in_use_is_named_with_the_ids_of_this_connect_cluster(used: int, named: str) -> None:
+    evidence = but(finalized_features={"transaction.version": 2}, logged={"g-x-0": logged(client=used)})
+    [found] = check_feature(evidence, FeatureLevel("transaction.version", 0)).blockers
+    assert named in found.message
+    assert ("among them" in found.message) is (used == 2)
+
+
+def test_something_misnamed_is_the_only_answer_of_a_roll() -> None:
+    dead = ConnectGroup("Dead", "", "", ())
+    check = check_upgrade(cluster(*[Phase.PREPARING] * 3, group=dead, transactions={}), Phase.ENABLED)
+    assert (check.verdict, check.done, check.steps, check.warnings) == (Verdict.CANNOT_TELL, None, (), ())
+    assert [each.id for each in check.blockers] == ["EOS020"]
+    assert check.unknown == (check.blockers[0].message,)
+
+
+@pytest.mark.parametrize(
+    ("workers", "words"),
+    [
+        ((Phase.DISABLED, Phase.PREPARING, Phase.PREPARING), "http://a:8083 is disabled."),
+        ((Phase.DISABLED, Phase.DISABLED, Phase.PREPARING), "http://a:8083, http://b:8083 are disabled."),
+    ],
+)
+def test_workers_that_are_two_steps_away_are_named(workers, words: str) -> None:
+    check = check_upgrade(cluster(*workers), Phase.ENABLED)
+    [found] = [each for each in check.blockers if each.id == "EOS018"]
+    assert found.message.startswith(words)
+    assert [each.url for each in check.steps] == found.evidence["workers"]
+
+
+@pytest.mark.parametrize(
+    ("workers", "target", "costs"),
+    [
+        ((Phase.ENABLED, Phase.PREPARING, Phase.PREPARING), Phase.PREPARING, True),
+        ((Phase.PREPARING, Phase.PREPARING, Phase.PREPARING), Phase.PREPARING, False),
+        ((Phase.PREPARING, Phase.DISABLED, Phase.DISABLED), Phase.DISABLED, True),
+        ((Phase.DISABLED, Phase.DISABLED, Phase.DISABLED), Phase.DISABLED, False),
+        ((Phase.DISABLED, Phase.PREPARING, Phase.DISABLED), Phase.PREPARING, False),
+    ],
+)
+def test_only_a_worker_above_the_target_loses_something(workers, target, costs: bool) -> None:
+    assert bool(check_upgrade(cluster(*workers), target).consequences) is costs
+
+
+def test_a_step_down_names_only_what_is_known_of_the_connectors() -> None:
+    down = cluster(*[Phase.ENABLED] * 3)
+    for changed in ({"inspection": Skipped("denied")}, {"inspection": inspection(Log().config("x"))},
+                    {"inspection": inspection(Log().healthy("x", 1).put("connector-x", None))}):  # fmt: skip
+        said = " ".join(check_upgrade(replace(down, **changed), Phase.PREPARING).consequences)
+        assert "task count records" not in said
+        assert "keeps its offsets topic" not in said
+        assert "before 3.3 is hard" in said
+    unread = check_upgrade(replace(down, finalized_features=Skipped("denied")), Phase.PREPARING)
+    assert not any("do not lower it to 0" in each for each in unread.consequences)
+
+
+def test_a_worker_that_is_not_enabled_may_be_preparing_only_where_that_is_the_question() -> None:
+    without_files = cluster(Phase.ENABLED, Phase.PREPARING, Phase.PREPARING, files=False)
+    assert len(check_upgrade(without_files, Phase.ENABLED).unknown) == 2
+    assert check_upgrade(without_files, Phase.PREPARING).unknown == ()
+    check = check_upgrade(without_files, Phase.PREPARING)
+    assert [each.url for each in check.steps] == [URLS[1], URLS[2], URLS[0]]
+
+
+def test_a_finding_that_stands_in_the_way_is_no_warning_besides() -> None:
+    low = {0: BROKER | {"transaction.max.timeout.ms": "60000"}}
+    check = check_upgrade(replace(PREPARED, brokers=low), Phase.ENABLED)
+    assert "EOS031" in {each.id for each in check.blockers}
+    assert "EOS031" not in {each.id for each in check.warnings}
+    assert [(each.url, each.phase) for each in check.steps] == []
+
+
+@pytest.mark.parametrize(
+    ("workers", "target", "done"),
+    [
+        ((Phase.UNKNOWN,), Phase.PREPARING, None),
+        ((Phase.DISABLED, Phase.UNKNOWN), Phase.PREPARING, False),
+        ((Phase.PREPARING, Phase.UNKNOWN), Phase.PREPARING, None),
+        ((Phase.DISABLED, Phase.NOT_ENABLED), Phase.DISABLED, None),
+        ((Phase.NOT_ENABLED,), Phase.ENABLED, False),
+        ((Phase.DISABLED,), Phase.DISABLED, True),
+    ],
+)
+def test_a_phase_that_is_not_known_leaves_it_open_unless_another_worker_is_elsewhere(workers, target, done) -> None:
+    known = tuple(WorkerPhase(f"http://{number}", phase, "file") for number, phase in enumerate(workers))
+    assert _done(known, target) is done
