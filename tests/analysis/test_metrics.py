@@ -2,6 +2,7 @@
 
 from string import ascii_lowercase
 
+import pytest
 from msgspec.structs import replace
 
 from eosctl.analysis.metrics import catalogue as metrics
@@ -12,18 +13,34 @@ from eosctl.analysis.metrics.samples import (
     connector_samples,
     cycle_samples,
     finding_samples,
+    group_samples,
     offset_samples,
+    stability_samples,
     stale_samples,
     transaction_samples,
     within_bounds,
 )
 from eosctl.analysis.rules.registry import RULES, diagnose
+from eosctl.model.groups import ListedGroup
+from eosctl.model.hanging import GroupLag, LastStableOffsets, OpenTransaction, PartitionStability
 from eosctl.model.ledger import JobSummary, RunSummary
+from eosctl.model.names import ConnectorTaskId, ProducerIdAndEpoch, TopicPartition
 from eosctl.model.skipped import Cause, Skipped, not_asked
-from eosctl.model.transactions import NO_OWNER, HiddenIds, ListedTransaction, TransactionList, TransactionState
+from eosctl.model.topics import PartitionOffsets, RecordCounts
+from eosctl.model.transactions import (
+    NO_OWNER,
+    ActiveProducer,
+    HiddenIds,
+    LeaderOwner,
+    ListedTransaction,
+    Ownership,
+    TaskOwner,
+    TransactionList,
+    TransactionState,
+)
 from eosctl.model.watch import Answers, Cycle, Metric, Sample
 from tests.analysis.config_records import Log
-from tests.analysis.evidence import BROKER, HEALTHY, NOW, A, B, but, inspection, worker
+from tests.analysis.evidence import BROKER, HEALTHY, NOW, A, B, but, described, inspection, worker
 from tests.analysis.offset_records import AS_OF, record, report, topic
 
 CYCLE = Cycle(NOW, 1_500, {"brokers": 40, "workers": 6}, NOW - 30_000)
@@ -192,3 +209,157 @@ def test_long_labels_are_cut_and_two_that_are_then_one_are_one_series():
     samples = within_bounds([Sample(metric, ("a" * 32_767,), 1), Sample(metric, ("a" * 32_766,), 2)])
     assert values(samples, metric) == {("a" * (LONGEST_LABEL - 1) + "…",): 1}
     assert values(samples, metrics.LEFT_OUT) == {("eosctl_test",): 1}
+
+
+LEADER_OF = Ownership((LeaderOwner("g"),), ())
+TASK_OF = Ownership((TaskOwner("g", ConnectorTaskId("x", 3)),), ())
+PLACE = TopicPartition("out", 1)
+
+
+def listed(*transactions, missing=()):
+    """Transactional IDs, of which coordinators did not list all for these reasons."""
+    hidden = HiddenIds(may_see_all=True, count=0, uncertain=None)
+    return TransactionList(
+        as_of=NOW, cluster_id=None, transactions=transactions, hidden=hidden, unanswered={}, missing=missing, notes=()
+    )
+
+
+def one(name="p", state=TransactionState.EMPTY, *, epoch=0, running_ms=None, owned=NO_OWNER):
+    """One transactional ID; epoch None: it was not described."""
+    about = None if epoch is None else replace(described(name), producer=ProducerIdAndEpoch(1, epoch))
+    return ListedTransaction(name, state, 1, 1, about, owned, running_ms)
+
+
+@pytest.mark.parametrize(
+    ("asked", "counts"),
+    [
+        (listed(), {"Empty": 0, "Ongoing": 0}),
+        (listed(one()), {"Empty": 1, "Ongoing": 0}),
+        (listed(one(), missing=("a broker is silent",)), {"Empty": 1}),
+        (listed(missing=("a broker is silent",)), {}),
+    ],
+)
+def test_a_state_is_counted_as_0_only_where_every_coordinator_answered(asked, counts):
+    found = {state: count for (state,), count in values(transaction_samples(asked), metrics.TRANSACTIONAL_IDS).items()}
+    assert {state: count for state, count in found.items() if state in {"Empty", "Ongoing"}} == counts
+
+
+@pytest.mark.parametrize(
+    ("epochs", "missing", "near"),
+    [
+        ((), (), {(): 0}),
+        ((31_999,), (), {(): 0}),
+        ((32_000,), (), {(): 1}),
+        ((32_000, 32_001, 0), (), {(): 2}),
+        ((0, None), (), {}),
+        ((32_000, None), (), {(): 1}),
+        ((0,), ("a broker is silent",), {}),
+        ((32_000,), ("a broker is silent",), {(): 1}),
+    ],
+)
+def test_epochs_near_their_end_are_none_only_where_every_id_was_described(epochs, missing, near):
+    asked = listed(*(one(f"p{number}", epoch=each) for number, each in enumerate(epochs)), missing=missing)
+    assert values(transaction_samples(asked), metrics.EPOCHS_NEAR_END) == near
+
+
+@pytest.mark.parametrize(
+    ("transaction", "opened", "ages"),
+    [
+        (one(), 0, {}),
+        (one(state=TransactionState.ONGOING, running_ms=1_500, owned=TASK_OF), 1, {("p", "x", "3", "Ongoing"): 1.5}),
+        (one(state=TransactionState.ONGOING, running_ms=0, owned=LEADER_OF), 1, {("p", "", "", "Ongoing"): 0}),
+        (one(state=TransactionState.ONGOING), 1, {}),
+        (one(state=TransactionState.PREPARE_COMMIT, running_ms=5), 1, {("p", "", "", "PrepareCommit"): 0.005}),
+        (one(state=TransactionState.COMPLETE_COMMIT, running_ms=5), 0, {}),
+        (
+            one(state=TransactionState.ONGOING, running_ms=5, owned=Ownership(TASK_OF.owners * 2, ())),
+            1,
+            {("p", "", "", "Ongoing"): 0.005},
+        ),
+    ],
+)
+def test_an_open_transaction_has_an_age_where_its_begin_is_known(transaction, opened, ages):
+    found = list(transaction_samples(listed(transaction)))
+    assert value(found, metrics.OPEN_TRANSACTIONS) == opened
+    assert values(found, metrics.OPEN_AGE) == ages
+
+
+def opened(name=None, last_ms=NOW - 5_000):
+    active = ActiveProducer(PLACE, ProducerIdAndEpoch(7, 0), 0, last_ms, None, 10)
+    return OpenTransaction(active, 10, name, None)
+
+
+def stability(*partitions, not_searched=(), lags=()):
+    return LastStableOffsets(
+        as_of=NOW,
+        cluster_id=None,
+        partitions=partitions,
+        free=0,
+        owners={"g-x-3": TASK_OF},
+        not_searched=not_searched,
+        notes=(),
+        lags=lags,
+    )
+
+
+def held(by=(), since_ms=NOW - 2_000, stable=10):
+    return PartitionStability(PartitionOffsets(PLACE, 0, stable, 11), by, since_ms)
+
+
+@pytest.mark.parametrize(
+    ("found", "partitions", "lag", "since"),
+    [
+        (stability(), {(): 0}, {}, {}),
+        (stability(not_searched=(PLACE,)), {}, {}, {}),
+        (stability(held(stable=11)), {(): 0}, {}, {}),
+        (stability(held()), {(): 1}, {("out", "1"): 1}, {("out", "1", "", "", ""): 2}),
+        (stability(held(since_ms=None)), {(): 1}, {("out", "1"): 1}, {}),
+        (stability(held(since_ms=NOW + 1)), {(): 1}, {("out", "1"): 1}, {("out", "1", "", "", ""): 0}),
+        (stability(held((opened(),))), {(): 1}, {("out", "1"): 1}, {("out", "1", "", "", ""): 2}),
+        (stability(held((opened("g-x-3"),))), {(): 1}, {("out", "1"): 1}, {("out", "1", "g-x-3", "x", "3"): 2}),
+        (stability(held((opened("p"),))), {(): 1}, {("out", "1"): 1}, {("out", "1", "p", "", ""): 2}),
+    ],
+)
+def test_a_partition_that_is_held_back_names_whose_transaction_holds_it(found, partitions, lag, since):
+    samples = list(stability_samples(found))
+    assert values(samples, metrics.LSO_HELD_PARTITIONS) == partitions
+    assert values(samples, metrics.LSO_LAG) == lag
+    assert values(samples, metrics.LSO_HELD) == since
+
+
+@pytest.mark.parametrize(
+    ("counts", "uncounted", "held_back", "records", "offsets"),
+    [
+        (RecordCounts(0, 0, 0, 0), 0, 0, {("q",): 0}, {}),
+        (RecordCounts(5, 1, 2, 3), 0, 4, {("q",): 5}, {"aborted": 1, "marker": 2, "removed": 3, "held_back": 4}),
+        (RecordCounts(5, 0, 0, 0), 6, 0, {}, {"uncounted": 6}),
+    ],
+)
+def test_the_records_before_a_group_are_known_where_all_were_counted(counts, uncounted, held_back, records, offsets):
+    samples = list(group_samples([GroupLag(ListedGroup("q", "consumer", "Stable"), 1, counts, uncounted, held_back)]))
+    assert values(samples, metrics.GROUP_RECORDS) == records
+    assert values(samples, metrics.GROUP_OFFSETS) == {("q", kind): count for kind, count in offsets.items()}
+
+
+@pytest.mark.parametrize("changed", [{"workers": {A: worker(A), B: SILENT}},
+                                     {"workers": {A: worker(A), B: worker(B, enabled=SILENT)}},
+                                     {"workers": {A: worker(A), B: worker(B, enabled=False)}},
+                                     {"workers": {}}])  # fmt: skip
+def test_fencing_is_pending_only_where_all_workers_are_known_to_be_enabled(changed):
+    due = inspection(Log().writer(7).config("x").tasks("x", 0, 1).commit("x", 2))
+    assert values(connector_samples(diagnose(but(inspection=due, **changed))), metrics.FENCING_PENDING) == {}
+
+
+def test_what_counts_most_comes_first_where_series_are_left_out():
+    log = Log().writer(7).healthy("a", 1).config("b").tasks("b", 0).commit("b", 2).config("c").put("connector-c", None)
+    found = list(connector_samples(diagnose(but(inspection=inspection(log)))))
+    assert list(values(found, metrics.INCONSISTENT).items()) == [(("b",), 1), (("a",), 0)]
+    assert values(connector_samples(diagnose(but(inspection=SILENT))), metrics.INCONSISTENT) == {}
+
+
+@pytest.mark.parametrize(("length", "shown"), [(LONGEST_LABEL, LONGEST_LABEL), (LONGEST_LABEL + 1, LONGEST_LABEL)])
+def test_a_label_of_the_greatest_length_is_not_cut(length, shown):
+    metric = Metric("eosctl_test", "help", ("name",), 3)
+    [sample] = within_bounds([Sample(metric, ("a" * length,), 1)])
+    assert len(sample.labels[0]) == shown
+    assert sample.labels[0].endswith("…") is (length > LONGEST_LABEL)
