@@ -15,9 +15,11 @@ from eosctl.analysis.source_audit import (
     SeenByAll,
     Unusable,
     binlog_order,
+    blanks_of,
     differing_columns,
     findings_about,
     is_seen,
+    joined_key,
     read_record,
     table_text,
     topic_text,
@@ -364,3 +366,316 @@ def test_a_finding_names_the_first_three_keys_and_where_to_find_the_others(count
     assert found.message.startswith(f"{count} ")
     assert found.evidence["count"] == count
     assert [each["key"] for each in found.evidence["keys"]] == [each.key for each in samples]
+
+
+# -- each decision alone
+
+ENVELOPE = {"op": "c", "source": {"lsn": 7}, "after": {"id": 5}}
+
+
+@pytest.mark.parametrize(
+    ("value", "row", "position"),
+    [
+        (ENVELOPE, {"id": 5}, SourcePosition(7)),
+        (ENVELOPE | {"op": "r"}, {"id": 5}, SourcePosition(7, None, is_read=True)),
+        (ENVELOPE | {"op": "d"}, None, SourcePosition(7)),
+        ({"op": "d", "source": {"lsn": 7}, "before": {"id": 5}}, None, SourcePosition(7)),
+        (ENVELOPE | {"source": {"lsn": 7, "txId": 3}}, {"id": 5}, SourcePosition(7, 3)),
+        (ENVELOPE | {"source": {"lsn": 7, "txId": "3"}}, {"id": 5}, SourcePosition(7)),
+        (ENVELOPE | {"source": {}}, {"id": 5}, None),
+        (ENVELOPE | {"source": {"file": "b.1", "pos": 4}}, {"id": 5}, SourcePosition((1 << 40) + 4)),
+        (ENVELOPE | {"source": {"file": "b.1"}}, {"id": 5}, None),
+        (ENVELOPE | {"source": {"file": 1, "pos": 4}}, {"id": 5}, None),
+        (ENVELOPE | {"source": {"file": "b", "pos": 4}}, {"id": 5}, None),
+        (ENVELOPE | {"source": {"lsn": 7, "table": "orders"}}, {"id": 5}, SourcePosition(7)),
+        (ENVELOPE | {"source": {"lsn": 7, "table": 9}}, {"id": 5}, SourcePosition(7)),
+        ({"id": 5}, {"id": 5}, None),
+        ({"id": 5, "__deleted": "false"}, {"id": 5, "__deleted": "false"}, None),
+        ({"id": 5, "__deleted": True}, None, None),
+        ({"id": 5, "__deleted": "true", "__op": "d", "__source_lsn": 9}, None, SourcePosition(9)),
+        ({"id": 5, "__op": "r", "__source_lsn": 9}, ..., SourcePosition(9, None, is_read=True)),
+        ({"id": 5, "__op": "c", "__source_lsn": 9}, ..., SourcePosition(9)),
+        ({"id": 5, "op": "c", "__source_lsn": 9}, ..., SourcePosition(9)),
+        ({"id": 5, "__source_lsn": 9}, ..., None),
+        ({"id": 5, "__source_snapshot": "last", "__source_lsn": 9}, ..., SourcePosition(9, None, is_read=True)),
+        ({"id": 5, "__source_snapshot": "false", "__source_lsn": 9}, ..., SourcePosition(9)),
+        ({"id": 5, "__source_snapshot": None, "__source_lsn": 9}, ..., SourcePosition(9)),
+        ({"id": 5, "__source_table": "orders"}, ..., None),
+        ({"id": 5, "op": "c", "source": 3}, ..., None),
+    ],
+)
+def test_each_form_of_a_record_has_its_row_and_position(value, row, position):
+    read = read_record(ORDERS, b'{"id":5}', json.dumps(value).encode(), DEFAULT)
+    assert read == ("5", value if row is ... else row, position)
+    assert read_slowly(ORDERS, b'{"id":5}', json.dumps(value).encode(), DEFAULT)[2] == position
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "reason"),
+    [
+        (b'{"id":5}', b"{", "its value is not JSON"),
+        (b'{"id":5}', b"[]", "its value is no JSON object"),
+        (b'{"id":5}', b'{"op":"t","source":{}}', "a TRUNCATE"),
+        (b'{"id":5}', b'{"op":"c","source":{},"after":[5]}', "its row is no JSON object"),
+        (b'{"id":5}', b'{"id":5,"__source_table":"others"}', "of another table, others"),
+        (None, b'{"name":"x"}', "the primary key is missing"),
+        (None, None, "the primary key is missing"),
+        (b'{"id":6}', b'{"op":"d","source":{},"before":{"id":5}}', "other ones than the primary keys"),
+    ],
+)
+def test_a_record_that_is_no_row_s_says_why(key, value, reason):
+    with pytest.raises(Unusable, match=reason):
+        read_record(ORDERS, key, value, DEFAULT)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "text"),
+    [
+        (b'{"id":5}', None, "5"),
+        (b'{"id":5}', b"null", "5"),
+        (b"5", None, "5"),
+        (b'{"schema":{},"payload":5}', None, "5"),
+        (None, b'{"id":5}', "5"),
+        (None, b'{"op":"d","source":{},"before":{"id":5}}', "5"),
+        (None, b'{"op":"t","id":5}', "5"),
+        (b'{"other":9}', b'{"id":5}', "5"),
+        (b"\xff", b'{"id":5}', "5"),
+    ],
+)
+def test_the_primary_key_is_found_in_key_row_or_the_row_before(key, value, text):
+    assert read_record(ORDERS, key, value, DEFAULT).key == text
+
+
+TEXTUAL = replace(ORDERS, columns=(TableColumn("id", "text", ColumnKind.TEXT, key=1),))
+BOTH_KEYS = replace(ORDERS, columns=(ID, TableColumn("name", "text", ColumnKind.TEXT, key=2)))
+
+
+def test_a_key_of_plain_text_is_the_only_column_of_the_primary_key():
+    assert read_record(TEXTUAL, b"a b", None, DEFAULT).key == "a b"
+    for unreadable in ("\u00e4".encode(), b"a\x00b"):
+        with pytest.raises(Unusable):
+            read_record(TEXTUAL, unreadable, None, DEFAULT)
+    with pytest.raises(Unusable):
+        read_record(BOTH_KEYS, b"5", None, DEFAULT)
+    assert read_record(BOTH_KEYS, b'{"id":5,"name":"x"}', None, DEFAULT).key == '["5", "x"]'
+
+
+@pytest.mark.parametrize(
+    ("texts", "key"),
+    [
+        ([], None),
+        (["5"], "5"),
+        ([None], None),
+        ([False], None),
+        (["5", "x"], '["5", "x"]'),
+        (["5", None], None),
+        (["5", False], None),
+        (["\u00e4", "x"], '["\u00e4", "x"]'),
+    ],
+)
+def test_a_key_is_one_text_where_each_of_its_values_is_one(texts, key):
+    assert joined_key(texts) == key
+
+
+@pytest.mark.parametrize(
+    ("texts", "bits"),
+    [([], "0"), (["a"], "0"), ([None], "0"), ([False], "1"), (["a", False], "2"), ([False] * 5, "1f")],
+)
+def test_the_columns_that_are_not_compared_are_bits(texts, bits):
+    assert blanks_of(texts) == bits
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "read"),
+    [
+        (ColumnKind.TEXT, None, None),
+        (ColumnKind.DECIMAL, None, None),
+        (ColumnKind.OTHER, "x", False),
+        (ColumnKind.BOOLEAN, "t", "true"),
+        (ColumnKind.BOOLEAN, "1", "true"),
+        (ColumnKind.BOOLEAN, "f", "false"),
+        (ColumnKind.BOOLEAN, "0", "false"),
+        (ColumnKind.DECIMAL, "-0.00", "0"),
+        (ColumnKind.DECIMAL, "100", "100"),
+        (ColumnKind.DECIMAL, "1e2", "100"),
+        (ColumnKind.DECIMAL, "Infinity", False),
+        (ColumnKind.DECIMAL, "x", False),
+        (ColumnKind.DATE, "-141427", "-141427"),
+        (ColumnKind.DATE, "-141428", False),
+        (ColumnKind.TIMESTAMP, str(-141_427 * 86_400_000_000), str(-141_427 * 86_400_000_000)),
+        (ColumnKind.TIMESTAMP, str(-141_427 * 86_400_000_000 - 1), False),
+        (ColumnKind.TIME, "-1", "-1"),
+        (ColumnKind.REAL, "1e99", False),
+        (ColumnKind.LIST, "{", False),
+    ],
+)
+def test_a_value_of_the_table_has_its_text_or_is_not_compared(kind, text, read):
+    assert table_text(column(kind), text) == read
+    table = CapturedTable("public", "one", "one", (ID, column(kind)))
+    [row] = RowReader(table, DEFAULT).rows([["1", text]])
+    assert row.blanks == ("2" if read is False else "0")
+
+
+def unscaled(number: int) -> str:
+    return b64encode(number.to_bytes(20, "big", signed=True)).decode()
+
+
+@pytest.mark.parametrize(
+    ("kind", "digits", "value", "handling", "text"),
+    [
+        (ColumnKind.TEXT, None, DEFAULT.unavailable, DEFAULT, False),
+        (ColumnKind.LIST, None, [DEFAULT.unavailable], DEFAULT, False),
+        (ColumnKind.LIST, None, [DEFAULT.unavailable, "x"], DEFAULT, json.dumps([DEFAULT.unavailable, "x"])),
+        (ColumnKind.TEXT, None, 5, DEFAULT, False),
+        (ColumnKind.DECIMAL, 2, unscaled(-5), DEFAULT, "-0.05"),
+        (ColumnKind.DECIMAL, 2, unscaled(0), DEFAULT, "0"),
+        (ColumnKind.DECIMAL, 0, unscaled(50), DEFAULT, "50"),
+        (ColumnKind.DECIMAL, None, unscaled(50), DEFAULT, False),
+        (ColumnKind.DECIMAL, 2, "1.50", DEFAULT, False),
+        (ColumnKind.DECIMAL, 2, "1.50", Handling(decimals="string"), "1.5"),
+        (ColumnKind.DECIMAL, 2, 3, Handling(decimals="string"), "3"),
+        (ColumnKind.DECIMAL, 2, 1.5, Handling(decimals="string"), False),
+        (ColumnKind.DECIMAL, None, {"scale": -2, "value": unscaled(5)}, DEFAULT, "500"),
+        (ColumnKind.DECIMAL, None, {"scale": 1, "value": unscaled(55)}, DEFAULT, "5.5"),
+        (ColumnKind.DECIMAL, None, {"scale": 16_384, "value": unscaled(5)}, DEFAULT, False),
+        (ColumnKind.DECIMAL, None, {"scale": 16_383, "value": unscaled(0)}, DEFAULT, "0"),
+        (ColumnKind.DECIMAL, None, {"scale": 1}, DEFAULT, False),
+        (ColumnKind.TIMESTAMP, 3, 5, DEFAULT, "5000"),
+        (ColumnKind.TIMESTAMP, 4, 5, DEFAULT, "5"),
+        (ColumnKind.TIMESTAMP, None, 5, DEFAULT, "5"),
+        (ColumnKind.TIMESTAMP, 3, 5, Handling(times="adaptive_time_microseconds"), "5000"),
+        (ColumnKind.TIMESTAMP, 4, 5, Handling(times="adaptive_time_microseconds"), "5"),
+        (ColumnKind.TIME, 3, 5, Handling(times="adaptive_time_microseconds"), "5"),
+        (ColumnKind.TIME, 3, 5, DEFAULT, "5000"),
+        (ColumnKind.TIME, 3, 5, Handling(times="connect"), "5000"),
+        (ColumnKind.TIME, 4, 5, Handling(times="connect"), False),
+        (ColumnKind.DATE, None, 5, Handling(times="connect"), "5"),
+        (ColumnKind.DATE, None, 5, Handling(times="isostring"), False),
+        (ColumnKind.DATE, None, True, DEFAULT, False),
+        (ColumnKind.DATE, None, "5", DEFAULT, False),
+        (ColumnKind.INSTANT, 6, 5, DEFAULT, False),
+        (ColumnKind.INSTANT, 6, "2026-11-26T12:30:16", DEFAULT, False),
+        (ColumnKind.BYTES, None, "_-8=", Handling(binaries="base64-url-safe"), "ffef"),
+        (ColumnKind.BYTES, None, "_-8=", DEFAULT, False),
+        (ColumnKind.BYTES, None, "zz", Handling(binaries="hex"), False),
+    ],
+)
+def test_a_value_of_the_topic_has_its_text_or_is_not_compared_on_the_short_way_and_the_long(
+    kind, digits, value, handling, text
+):
+    found = topic_text(column(kind, digits), value, handling)
+    assert found == text
+    assert type(found) is type(text)
+    table = CapturedTable("public", "one", "one", (ID, column(kind, digits)))
+    [record] = RowReader(table, handling).records([(None, envelope("c", {"id": 1, "c": value}))])
+    assert not isinstance(record, Unusable)
+    assert record.blanks == ("2" if text is False else "0")
+
+
+@pytest.mark.parametrize(
+    ("value", "handling", "text"),
+    [
+        (5, DEFAULT, "5"),
+        (0, DEFAULT, "0"),
+        (-1, DEFAULT, False),
+        (unscaled(5), Handling(unsigned="precise"), "5"),
+        (unscaled(5), DEFAULT, False),
+        (5, Handling(unsigned="precise"), "5"),
+        (1.5, DEFAULT, False),
+    ],
+)
+def test_an_unsigned_number_is_a_long_or_a_decimal(value, handling, text):
+    found = topic_text(TableColumn("c", UNSIGNED, ColumnKind.INTEGER), value, handling)
+    assert (found, type(found)) == (text, type(text))
+
+
+@pytest.mark.parametrize(
+    ("file", "order"),
+    [("b.1", (1 << 40) + 4), ("b.0000007", (7 << 40) + 4), ("b.00000007", None), ("b.x", None), ("7", (7 << 40) + 4)],
+)
+def test_the_file_of_a_binary_log_has_a_number_of_seven_digits_at_most(file, order):
+    assert binlog_order(file, 4) == order
+
+
+@pytest.mark.parametrize(
+    ("sample", "rows", "most"), [(0, 0, 0), (0, 9, 9), (-1, 9, 9), (9, 9, 0), (10, 9, 0), (8, 9, 1), (1, 9, 8)]
+)
+def test_no_more_rows_than_those_that_were_not_in_the_sample_may_differ(sample, rows, most):
+    assert unseen_at_most(sample, rows) == most
+
+
+HALF = 1 << 31
+
+
+@pytest.mark.parametrize(
+    ("position", "seen"),
+    [
+        (SourcePosition(2000, 102), True),
+        (SourcePosition(2001, 102), False),
+        (SourcePosition(1000), True),
+        (SourcePosition(1000, 109), True),
+        (SourcePosition(1000, 110), False),
+        (SourcePosition(1000, 110 + (1 << 24) - 1), False),
+        (SourcePosition(1000, 110 + (1 << 24)), True),
+        (SourcePosition(1001, 110 + (1 << 24)), False),
+        (SourcePosition(1001, 110 + HALF - 1), False),
+        (SourcePosition(1001, 110 + HALF), True),
+        (SourcePosition(1001, 105), False),
+    ],
+)
+def test_what_a_point_sees_ends_at_its_positions_and_at_its_snapshot(position, seen):
+    assert is_seen(position, POINT) is seen
+    assert is_seen(SourcePosition(999), SourcePoint(1000, 1000))
+    assert not is_seen(SourcePosition(1000), SourcePoint(1000, 1000))
+
+
+QUARTER = 1 << 30
+
+
+@pytest.mark.parametrize(
+    ("points", "bound"),
+    [
+        ([], SeenByAll(-1, None)),
+        ([SourcePoint(50, 50)], SeenByAll(50, None)),
+        ([POINT], SeenByAll(1000, 100)),
+        ([POINT, SourcePoint(900, 2000, "90:95:")], SeenByAll(900, 90)),
+        ([POINT, SourcePoint(900, 900)], SeenByAll(900, 100)),
+        ([SourcePoint(5, 5, f"1:{QUARTER}:")], SeenByAll(5, 1)),
+        ([SourcePoint(5, 5, f"1:{QUARTER + 1}:")], SeenByAll(5, None)),
+    ],
+)
+def test_the_bound_of_all_points_is_their_lowest_place_and_oldest_transaction(points, bound):
+    assert SeenByAll.of(points) == bound
+
+
+@pytest.mark.parametrize(
+    ("position", "seen"),
+    [
+        (SourcePosition(999, 99), True),
+        (SourcePosition(999, 100), False),
+        (SourcePosition(1000, 99), False),
+        (SourcePosition(999), True),
+        (SourcePosition(999, 100, is_read=True), True),
+        (SourcePosition(1000, None, is_read=True), False),
+        (SourcePosition(999, (100 - QUARTER + 1) % (1 << 32)), True),
+        (SourcePosition(999, (100 - QUARTER) % (1 << 32)), False),
+    ],
+)
+def test_a_change_below_the_bound_was_seen_by_all_points(position, seen):
+    assert SeenByAll(1000, 100).has(position) is seen
+    assert SeenByAll(1000, None).has(position) is (seen and (position.transaction is None or position.is_read))
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "names"),
+    [
+        (["1", "a"], ["1", "a"], ()),
+        (["1", "a"], ["1", "b"], ("name",)),
+        (["1", False], ["1", "b"], ()),
+        (["1", "a"], ["1", False], ()),
+        (["1", None], ["1", False], ()),
+        (["1", None], ["2", "a"], ("id", "name")),
+    ],
+)
+def test_a_column_differs_where_both_sides_are_compared(one, other, names):
+    assert differing_columns(ORDERS.columns, msgpack.encode(one), msgpack.encode(other)) == names
