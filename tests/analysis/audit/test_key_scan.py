@@ -2,17 +2,20 @@
 
 import pytest
 
+from eosctl.analysis.audit.batches import BatchWriter
 from eosctl.analysis.audit.key_scan import (
     KEPT_SNAPSHOTS,
     KEPT_UNCERTAIN,
     PLAIN_PAUSE_MS,
     RESTART_MS,
+    KeyScan,
     PlainShapes,
     by_session,
     first_returns,
     is_plain,
     join_runs,
     kept_snapshots,
+    merge_keys,
     runs_of,
     thinned,
 )
@@ -192,3 +195,32 @@ def test_the_first_changes_between_unfinished_snapshots_are_kept_and_as_many_of_
     other = Change(write(998, value=SNAPSHOT % (7, 1)), write(999, value=SNAPSHOT % (7 if moved else 8, 2)))
     assert kept_snapshots([other, *many], decode_json) == (*many[:KEPT_SNAPSHOTS], other)
     assert kept_snapshots([Change(write(0, value=b"{}"), write(1, value=b"{}"))], decode_json) == ()
+
+
+@pytest.mark.parametrize(
+    ("texts", "repeats"),
+    [
+        (("1.0 1", "1.0 1"), 1),
+        (("1.0 1", "2.0 1"), 1),
+        (("1.0 1", "1.0 2"), 0),
+        (("1.0 -", "1.0 -"), 0),
+        (("1.0 -", "1.0 1"), 0),
+        (("1.0 1", "1.0 -"), 0),
+    ],
+)
+def test_a_value_that_is_written_again_behind_the_end_of_a_range_is_a_repeat_and_a_tombstone_is_none(texts, repeats):
+    assert len(merge_keys(*states(*texts), decode_json).repeats) == repeats
+    assert len(scan(records(*texts))[KEY].repeats) == repeats
+
+
+@pytest.mark.parametrize(
+    ("texts", "runs"),
+    [(("1.0 1", "1.0 2"), 1), (("1.0 1", "2.0 2"), 2), (("1.0 1", "plain 2", "1.0 -"), 3), (("1.0 -",), 1)],
+)
+def test_runs_are_kept_of_the_keys_that_are_tracked(texts, runs):
+    assert len(scan(records(*texts))[KEY].runs) == runs
+    untracked = KeyScan(decode_json)
+    for each in records(*texts):
+        untracked.add_batch([each], BatchWriter(each.producer_id, each.producer_epoch, each.transactional))
+    [state] = untracked.states()
+    assert state.runs == ()
