@@ -406,3 +406,22 @@ def test_a_change_that_a_broker_does_not_have_is_awaited_unless_it_hides_its_acl
     with pytest.raises(TimedOut, match=words):
         perform(step, lambda: None, access=access(Brokers(now), 0.0))
     assert "1 ACLs" in perform(step, lambda: None, access=access(Brokers(HIDES), 0.0))
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "cell"),
+    [
+        (None, audit_export.TEXT, None),
+        (None, audit_export.WORDS, None),
+        (None, audit_export.TIME, None),
+        (-1, audit_export.TIME, None),
+        (0, audit_export.TIME, 0),
+        (-1, audit_export.INTEGER, -1),
+        ("", audit_export.TEXT, ""),
+        ("\ud800", audit_export.TEXT, "\\ud800"),
+        (("a", "\ud800"), audit_export.WORDS, ["a", "\\ud800"]),
+        ((), audit_export.WORDS, []),
+    ],
+)
+def test_a_cell_is_null_only_where_there_is_no_value_or_no_time(value: Any, kind: str, cell: Any) -> None:
+    assert audit_export._value(value, kind) == cell
