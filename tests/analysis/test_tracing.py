@@ -60,6 +60,7 @@ KNOWN = LoggedTransaction("id", (HERE, THERE), T - 50, T - 1, T + 2)
         ([OPEN, replace(OPEN, first_offset=8, last_offset=8)], None, None, (Piece(3, 8, 8, True), True)),
         ([piece(T)], None, None, None),
         ([], ending(), None, None),
+        ([], ending(epoch=4), None, None),
         ([OPEN], ending(), KNOWN, None),
         ([piece(T, marker_epoch=4)], ending(), KNOWN, None),
         ([piece(T)], ending(committed=False), KNOWN, None),
