@@ -5,8 +5,10 @@ from functools import partial
 
 from msgspec.structs import replace
 
+from eosctl.analysis.catalogue.plans import OFFSETS_CONFLICT, OFFSETS_ONLY_IN_TARGET
 from eosctl.analysis.client_configs import connector_client
 from eosctl.analysis.transactions import KnownNames
+from eosctl.clients.deadline import Deadline
 from eosctl.codecs.offsets_topic import entries_by_connector
 from eosctl.errors import Unreachable, UsageError
 from eosctl.model.client_roles import (
@@ -33,6 +35,8 @@ from eosctl.operations.agreement import Show
 from eosctl.operations.connector_operator import NO_OPERATOR, ConnectorOperator
 from eosctl.operations.migration_request import Configs, MigrationOptions, migration_request, named_connectors
 from eosctl.operations.plan_facts import (
+    POLL_S,
+    SETTLING_S,
     States,
     read_connector_facts,
     read_former_configs,
@@ -163,9 +167,27 @@ def read_and_plan(
     places = read_clusters(session, clusters, moving)
     request = replace(request, stays=stays_in_its_connect_cluster(clusters, options, request, places))
     histories = read_histories(clusters, request, configs)
-    facts = replace(_read_facts(session, clusters, request, states), clusters=places, histories=histories)
-    _require_known(request, facts, states)
-    return plan_migration(request, with_live_owners(clusters, request, facts))
+
+    def plan_once() -> Planned:
+        facts = replace(_read_facts(session, clusters, request, states), clusters=places, histories=histories)
+        _require_known(request, facts, states)
+        return plan_migration(request, with_live_owners(clusters, request, facts))
+
+    return settled(plan_once)
+
+
+def settled(plan_once: Callable[[], Planned], seconds: float = SETTLING_S) -> Planned:
+    """The first plan whose offsets do not conflict, or do so as they did just before.
+
+    A running connector writes its own topic, then the worker's. They are read one after the other, so that they may
+    only seem to differ, and hardly twice alike.
+    """
+    deadline, conflicts = Deadline(seconds), list[str]()
+    while True:
+        planned, before = plan_once(), conflicts
+        conflicts = [each.message for each in planned.findings if each.kind in {OFFSETS_CONFLICT, OFFSETS_ONLY_IN_TARGET}]
+        if not planned.stops or conflicts in ([], before) or not deadline.pause(POLL_S):
+            return planned
 
 
 def read_histories(
