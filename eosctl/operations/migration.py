@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
+from typing import Final
 
 from msgspec.structs import replace
 
@@ -52,6 +53,9 @@ from eosctl.operations.workers import require_group
 from eosctl.planning.fencing import choose_transaction_timeout, select_candidates
 from eosctl.planning.migration import KIND, plan_migration, unused_ids
 from eosctl.sources.cluster_reader import ClusterReader, read_producer_cluster
+
+SEEMING: Final = (OFFSETS_CONFLICT, OFFSETS_ONLY_IN_TARGET)
+"""Two topics that are read one after the other seem so while a connector writes to them."""
 
 # Reading for migrations: which Kafka cluster each connector's offsets are in.
 
@@ -179,13 +183,12 @@ def read_and_plan(
 def settled(plan_once: Callable[[], Planned], seconds: float = SETTLING_S) -> Planned:
     """The first plan whose offsets do not conflict, or do so as they did just before.
 
-    A running connector writes its own topic, then the worker's. They are read one after the other, so that they may
-    only seem to differ, and hardly twice alike.
+    A running connector writes its own topic, then the worker's: two readings of a seeming conflict are hardly alike.
     """
     deadline, conflicts = Deadline(seconds), list[str]()
     while True:
         planned, before = plan_once(), conflicts
-        conflicts = [each.message for each in planned.findings if each.kind in {OFFSETS_CONFLICT, OFFSETS_ONLY_IN_TARGET}]
+        conflicts = [each.message for each in planned.findings if each.kind in SEEMING]
         if not planned.stops or conflicts in ([], before) or not deadline.pause(POLL_S):
             return planned
 
