@@ -260,7 +260,7 @@ def test_an_open_transaction_on_a_partition_without_leader_is_refused_but_for_fo
     assert objection.message.startswith(
         "1 transactional ID (a) with an open transaction on partitions that have no leader: t-1."
     )
-    assert "--topic t --partition 1" in objection.hint
+    assert "eosctl transactions hanging --topic t" in objection.hint
     forced = plan_fencing(replace(request, force=True), candidates, known, NOBODY, 60_000, {TopicPartition("t", 1)})
     assert (forced.objections, forced.warnings) == ((), (objection.message,))
     assert plan_fencing(request, candidates, known, NOBODY, 60_000).objections == ()
