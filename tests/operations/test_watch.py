@@ -53,7 +53,7 @@ FACTS = {
     "worker_offsets_topic": lambda: None,
     "internal_topic": lambda role, name: InternalTopic(role, name, None),
     "config_topic": lambda name: ConfigTopicLog(name, TopicFacts(name, 1, 3, {}), not_asked("-"), ()),
-    "transaction_log": lambda names, after: TransactionLogRecords({}, 1, (), {}),
+    "transaction_log": lambda names, after=None: TransactionLogRecords({}, 1, (), {}),
 }
 
 
