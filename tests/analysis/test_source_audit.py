@@ -15,11 +15,9 @@ from eosctl.analysis.source_audit import (
     SeenByAll,
     Unusable,
     binlog_order,
-    blanks_of,
     differing_columns,
     findings_about,
     is_seen,
-    joined_key,
     read_record,
     table_text,
     topic_text,
@@ -460,62 +458,6 @@ def test_a_key_of_plain_text_is_the_only_column_of_the_primary_key():
     assert read_record(BOTH_KEYS, b'{"id":5,"name":"x"}', None, DEFAULT).key == '["5", "x"]'
 
 
-@pytest.mark.parametrize(
-    ("texts", "key"),
-    [
-        ([], None),
-        (["5"], "5"),
-        ([None], None),
-        ([False], None),
-        (["5", "x"], '["5", "x"]'),
-        (["5", None], None),
-        (["5", False], None),
-        (["\u00e4", "x"], '["\u00e4", "x"]'),
-    ],
-)
-def test_a_key_is_one_text_where_each_of_its_values_is_one(texts, key):
-    assert joined_key(texts) == key
-
-
-@pytest.mark.parametrize(
-    ("texts", "bits"),
-    [([], "0"), (["a"], "0"), ([None], "0"), ([False], "1"), (["a", False], "2"), ([False] * 5, "1f")],
-)
-def test_the_columns_that_are_not_compared_are_bits(texts, bits):
-    assert blanks_of(texts) == bits
-
-
-@pytest.mark.parametrize(
-    ("kind", "text", "read"),
-    [
-        (ColumnKind.TEXT, None, None),
-        (ColumnKind.DECIMAL, None, None),
-        (ColumnKind.OTHER, "x", False),
-        (ColumnKind.BOOLEAN, "t", "true"),
-        (ColumnKind.BOOLEAN, "1", "true"),
-        (ColumnKind.BOOLEAN, "f", "false"),
-        (ColumnKind.BOOLEAN, "0", "false"),
-        (ColumnKind.DECIMAL, "-0.00", "0"),
-        (ColumnKind.DECIMAL, "100", "100"),
-        (ColumnKind.DECIMAL, "1e2", "100"),
-        (ColumnKind.DECIMAL, "Infinity", False),
-        (ColumnKind.DECIMAL, "x", False),
-        (ColumnKind.DATE, "-141427", "-141427"),
-        (ColumnKind.DATE, "-141428", False),
-        (ColumnKind.TIMESTAMP, str(-141_427 * 86_400_000_000), str(-141_427 * 86_400_000_000)),
-        (ColumnKind.TIMESTAMP, str(-141_427 * 86_400_000_000 - 1), False),
-        (ColumnKind.TIME, "-1", "-1"),
-        (ColumnKind.REAL, "1e99", False),
-        (ColumnKind.LIST, "{", False),
-    ],
-)
-def test_a_value_of_the_table_has_its_text_or_is_not_compared(kind, text, read):
-    assert table_text(column(kind), text) == read
-    table = CapturedTable("public", "one", "one", (ID, column(kind)))
-    [row] = RowReader(table, DEFAULT).rows([["1", text]])
-    assert row.blanks == ("2" if read is False else "0")
-
-
 def unscaled(number: int) -> str:
     return b64encode(number.to_bytes(20, "big", signed=True)).decode()
 
@@ -589,21 +531,6 @@ def test_an_unsigned_number_is_a_long_or_a_decimal(value, handling, text):
     assert (found, type(found)) == (text, type(text))
 
 
-@pytest.mark.parametrize(
-    ("file", "order"),
-    [("b.1", (1 << 40) + 4), ("b.0000007", (7 << 40) + 4), ("b.00000007", None), ("b.x", None), ("7", (7 << 40) + 4)],
-)
-def test_the_file_of_a_binary_log_has_a_number_of_seven_digits_at_most(file, order):
-    assert binlog_order(file, 4) == order
-
-
-@pytest.mark.parametrize(
-    ("sample", "rows", "most"), [(0, 0, 0), (0, 9, 9), (-1, 9, 9), (9, 9, 0), (10, 9, 0), (8, 9, 1), (1, 9, 8)]
-)
-def test_no_more_rows_than_those_that_were_not_in_the_sample_may_differ(sample, rows, most):
-    assert unseen_at_most(sample, rows) == most
-
-
 HALF = 1 << 31
 
 
@@ -664,18 +591,3 @@ def test_the_bound_of_all_points_is_their_lowest_place_and_oldest_transaction(po
 def test_a_change_below_the_bound_was_seen_by_all_points(position, seen):
     assert SeenByAll(1000, 100).has(position) is seen
     assert SeenByAll(1000, None).has(position) is (seen and (position.transaction is None or position.is_read))
-
-
-@pytest.mark.parametrize(
-    ("one", "other", "names"),
-    [
-        (["1", "a"], ["1", "a"], ()),
-        (["1", "a"], ["1", "b"], ("name",)),
-        (["1", False], ["1", "b"], ()),
-        (["1", "a"], ["1", False], ()),
-        (["1", None], ["1", False], ()),
-        (["1", None], ["2", "a"], ("id", "name")),
-    ],
-)
-def test_a_column_differs_where_both_sides_are_compared(one, other, names):
-    assert differing_columns(ORDERS.columns, msgpack.encode(one), msgpack.encode(other)) == names

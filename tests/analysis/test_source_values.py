@@ -95,6 +95,9 @@ def unscaled(number: int) -> str:
         (ColumnKind.LIST, "{1,2}", False),
         (ColumnKind.TIME, "007", "7"),
         (ColumnKind.TIME, "x", False),
+        (ColumnKind.TIME, "-1", "-1"),
+        (ColumnKind.REAL, "1e99", False),
+        (ColumnKind.LIST, "{", False),
         (ColumnKind.DATE, str(GREGORIAN), str(GREGORIAN)),
         (ColumnKind.DATE, str(GREGORIAN - 1), False),
         (ColumnKind.TIMESTAMP, str(GREGORIAN * DAY_US), str(GREGORIAN * DAY_US)),
@@ -274,7 +277,7 @@ def test_a_key_is_one_text_only_where_each_of_its_values_is_one(texts, key):
 
 
 @pytest.mark.parametrize(
-    ("texts", "bits"), [(["a", None], "0"), ([False, None], "1"), (["a", False], "2"), ([False] * 5, "1f")]
+    ("texts", "bits"), [([], "0"), (["a", None], "0"), ([False, None], "1"), (["a", False], "2"), ([False] * 5, "1f")]
 )
 def test_columns_without_a_value_are_bits_of_a_number(texts, bits):
     assert blanks_of(texts) == bits
@@ -433,6 +436,7 @@ def test_a_text_that_is_no_json_is_the_key_of_a_table_with_one_column_only():
         ("mysql-bin.10000000", None),
         ("mysql-bin.x", None),
         ("mysql-bin.", None),
+        ("7", (7 << 40) + 7),
     ],
 )
 def test_a_file_of_a_binary_log_has_a_number_of_at_most_seven_digits(file, order):
