@@ -43,7 +43,7 @@ from eosctl.model.names import TopicPartition
 from eosctl.model.skipped import Skipped
 from eosctl.model.times import ClusterClock, rfc3339
 from eosctl.model.topics import PartitionOffsets, RecordCounts, RecordTally
-from eosctl.model.transaction_log import LogRecord, NewerLogRecord, TransactionLogRecord, TransactionLogValue
+from eosctl.model.transaction_log import NEWER, LogRecord, NewerLogRecord, TransactionLogRecord, TransactionLogValue
 from eosctl.model.transactions import ActiveProducer, TransactionState
 
 TIMEOUT_SCAN_MS: Final = 10_000
@@ -210,13 +210,19 @@ class LoggedDecisions:
         ended = [each for one in self._producers.values() for each in one.ended if each.committed]
         return frozenset().union(*(each.partitions or () for each in ended))
 
-    def about(self, transaction: OpenTransaction, first_ms: int | None) -> Decision | Skipped | None:
-        """By rules 1 to 4 and 6; first_ms is the timestamp of its first batch (None: not known)."""
-        if self._newer & {None, transaction.transactional_id}:
-            return Skipped("a newer Kafka wrote records of the transaction log")
+    def about(
+        self, transaction: OpenTransaction, first_ms: int | None, *, held: bool = False
+    ) -> Decision | Skipped | None:
+        """By rules 1 to 4 and 6; first_ms is the timestamp of its first batch (None: not known).
+
+        held: the log is known to have an ID that held the producer ID.
+        """
+        name = transaction.transactional_id
+        if self._newer if name is None else self._newer & {None, name}:
+            return NEWER
         logged = self._producers.get(transaction.producer.producer_id)
         if logged is None:
-            return None if transaction.description is None else Skipped(NOT_LOGGED)
+            return Skipped(NOT_LOGGED) if held or transaction.description is not None else None
         matches = [
             (each, is_it) for each in logged.ended if (is_it := _is_it(each, transaction, first_ms)) is not False
         ]

@@ -25,7 +25,7 @@ from typing import Final
 
 from eosctl.errors import Undecodable
 from eosctl.model.names import TRANSACTION_LOG, ProducerIdAndEpoch, TopicPartition
-from eosctl.model.records import Record
+from eosctl.model.records import Entry
 from eosctl.model.transaction_log import LogRecord, NewerLogRecord, TransactionLogRecord, TransactionLogValue
 from eosctl.model.transactions import TransactionState
 
@@ -217,7 +217,7 @@ class MessageBytes:
             raise Undecodable(f"{len(self._data) - self._place} bytes are left over")
 
 
-def decode_log_record(partition: int, record: Record) -> LogRecord:
+def decode_log_record(partition: int, record: Entry) -> LogRecord:
     """One record of the log, by its place. Raises Undecodable naming partition and offset."""
     try:
         key = record.key or b""

@@ -1,6 +1,6 @@
 """The transaction log: what coordinators write about transactional IDs into `__transaction_state` (KIP-98, KIP-890)."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
 from msgspec import Struct, field
@@ -94,6 +94,11 @@ class TransactionLogRecord(Struct, frozen=True):
     transactional_id: str
     value: TransactionLogValue | None
 
+    def holders(self, producer_ids: Collection[int]) -> "Iterator[TransactionalIdHolder]":
+        """Its ID, for each of these producer IDs that it holds, or held before its epochs were used up."""
+        held = () if self.value is None else {self.value.producer.producer_id, self.value.previous_producer_id}
+        return (TransactionalIdHolder(each, self.transactional_id) for each in held if each in producer_ids)
+
 
 class NewerLogRecord(Struct, frozen=True):
     """A record whose key or value has a version that this eosctl does not know; brokers skip it with a warning.
@@ -112,6 +117,7 @@ class NewerLogRecord(Struct, frozen=True):
 
 
 LogRecord = TransactionLogRecord | NewerLogRecord
+NEWER: Final = Skipped("a newer Kafka wrote records of the transaction log")
 
 
 class TransactionLogFacts(Struct, frozen=True):
@@ -152,6 +158,26 @@ class LogReading(Struct, frozen=True):
     def ends_for(self, transactional_ids: Iterable[str]) -> Mapping[int, LogEnd]:
         """Where a reading about these IDs begins: at the log start if one of them is new."""
         return self.ends if self.ids.issuperset(transactional_ids) else {}
+
+
+class LoggedHolders(Struct, frozen=True):
+    """The IDs that held these producer IDs, in the part of the transaction log that is read.
+
+    ends are the ends of that part, by partition; left counts the offsets after them. read_bytes are of the last
+    reading. unread gives the reasons for unread partitions.
+    """
+
+    producer_ids: frozenset[int] = frozenset()
+    holders: frozenset["TransactionalIdHolder"] = frozenset()
+    ends: Mapping[int, LogEnd] = field(default_factory=dict)
+    left: int = 0
+    read_bytes: int = 0
+    unread: Mapping[int, Skipped] = field(default_factory=dict)
+
+    def continued(self, producer_ids: Iterable[int]) -> "LoggedHolders":
+        """This reading, if it looked for all of these producer IDs; otherwise one that has to begin."""
+        wanted = frozenset(producer_ids)
+        return self if wanted <= self.producer_ids else LoggedHolders(wanted)
 
 
 class TransactionLogRecords(Struct, frozen=True):

@@ -1,6 +1,6 @@
 """Answers `transactions hanging` and `lso`: open transactions that no coordinator will end, and waiting readers."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Final
 
@@ -47,8 +47,10 @@ from eosctl.model.hanging import (
 )
 from eosctl.model.names import TopicPartition, coordinator_partition, did_you_mean
 from eosctl.model.skipped import Cause, Coverage, Skipped, Unread, not_asked, read_or_skip
+from eosctl.model.text import pluralize
 from eosctl.model.times import ClusterClock
 from eosctl.model.topics import PartitionOffsets, RecordCounts
+from eosctl.model.transaction_log import LoggedHolders
 from eosctl.model.transactions import ActiveProducer, Ownership, transactional_ids_by_producer
 from eosctl.operations.offset_stores import DEFAULT_OFFSETS_TOPIC
 from eosctl.operations.session_options import Reporter
@@ -61,7 +63,9 @@ Waiting = Mapping[TopicPartition, tuple[WaitingGroup, ...] | Skipped]
 class HangingRequest(Struct, frozen=True):
     """The partitions to search, the age of a transaction, and the internal topics of Connect.
 
-    worker_offsets_topic None is the one that the reader knows, otherwise the default.
+    worker_offsets_topic None is the one that the reader knows, otherwise the default. most_log_bytes bounds the part of
+    the transaction log that is read about hanging transactions (None: no bound); a decision that is not in it is
+    unknown.
     """
 
     topics: tuple[str, ...]
@@ -69,6 +73,7 @@ class HangingRequest(Struct, frozen=True):
     max_timeout_ms: int
     config_topic: str
     worker_offsets_topic: str | None
+    most_log_bytes: int | None = None
 
 
 class Searched(Struct, frozen=True):
@@ -76,7 +81,8 @@ class Searched(Struct, frozen=True):
 
     joined includes those that cannot be judged. undated would hang if they were old enough, which clock, the cluster's,
     leaves open (None: nothing looked young, so it was not requested). unanswered are the partitions whose leaders did
-    not answer. young are the open transactions that are not old enough.
+    not answer. young are the open transactions that are not old enough. notes say how much of the transaction log was
+    read.
     """
 
     as_of: int
@@ -87,6 +93,7 @@ class Searched(Struct, frozen=True):
     unanswered: tuple[TopicPartition, ...]
     access: TransactionalIdAccess
     young: tuple[ActiveProducer, ...]
+    notes: tuple[str, ...] = ()
 
     def require_all(self) -> None:
         """Raises Unreachable where a fact could not be read or judged."""
@@ -98,7 +105,7 @@ class Searched(Struct, frozen=True):
 def find_hanging(reader: ClusterReader, request: HangingRequest) -> HangingTransactions:
     """All hanging transactions in the partitions, with the readers that they hold back and their owners."""
     partitions = reader.partitions(wanted_partitions(request.topics), request.broker)
-    searched = search(reader, partitions, request.max_timeout_ms)
+    searched = search(reader, partitions, request.max_timeout_ms, request.most_log_bytes)
     connect = read_connect_names(reader, request.config_topic)
     judged = [each.transaction for each in searched.verdicts]
     undecided, dated = searched.joined.undecided, [each.transaction for each in searched.undated]
@@ -115,7 +122,7 @@ def find_hanging(reader: ClusterReader, request: HangingRequest) -> HangingTrans
         access=searched.access,
         searched=len(partitions) - len(searched.unanswered),
         not_searched=searched.unanswered,
-        notes=connect.notes,
+        notes=(*searched.notes, *connect.notes),
         young=searched.young,
         coverage=reader.coverage + _ages(searched.undated),
     )
@@ -137,7 +144,12 @@ def _ages(undated: Collection[UnknownAge]) -> Coverage:
     return Coverage((), tuple(unread))
 
 
-def search(reader: ClusterReader, leaders: Mapping[TopicPartition, int], max_timeout_ms: int) -> Searched:
+def search(
+    reader: ClusterReader,
+    leaders: Mapping[TopicPartition, int],
+    max_timeout_ms: int,
+    most_log_bytes: int | None = None,
+) -> Searched:
     """Finds hanging transactions in these partitions by KIP-664's rule, confirmed by a second look.
 
     Raises NotAuthorized if Describe on some transactional ID is missing: brokers omit hidden IDs, and then every
@@ -156,6 +168,7 @@ def search(reader: ClusterReader, leaders: Mapping[TopicPartition, int], max_tim
     undated = [each for each, reason in reasons.items() if reason is not None]
     ended = _ended(reader, [each for each in young if each not in undated])
     joined = join_with_coordinators(reader, [*candidates, *undated, *ended])
+    notes: tuple[str, ...] = ()
     verdicts, unanswered = judge(joined.transactions, as_of), set(seen.unanswered)
     suspected = {each.transaction.topic_partition for each in verdicts if each.hangs}
     if suspected:
@@ -163,7 +176,8 @@ def search(reader: ClusterReader, leaders: Mapping[TopicPartition, int], max_tim
         verdicts = still_open(verdicts, again.producers)
         unanswered |= set(again.unanswered)
         hung = [each.transaction for each in verdicts if each.hangs]
-        verdicts = decided(verdicts, read_decisions(reader, hung, leaders))
+        decisions = read_decisions(reader, hung, leaders, most_log_bytes)
+        verdicts, notes = decided(verdicts, decisions.by_place), decisions.notes
     hung_by_log = {each.transaction.active for each in verdicts if isinstance(each.decision, Decision)}
     doubtful = tuple(
         UnknownAge(each.transaction, reason, each.decision)
@@ -178,7 +192,7 @@ def search(reader: ClusterReader, leaders: Mapping[TopicPartition, int], max_tim
         each for each in aged if reasons.get(each.transaction.active) is None or isinstance(each.decision, Decision)
     )
     not_old = tuple(each for each in young if each in too_young)
-    return Searched(as_of, dated, joined, doubtful, clock, tuple(sorted(unanswered)), access, not_old)
+    return Searched(as_of, dated, joined, doubtful, clock, tuple(sorted(unanswered)), access, not_old, notes)
 
 
 def _ended(reader: ClusterReader, young: Collection[ActiveProducer]) -> tuple[ActiveProducer, ...]:
@@ -194,30 +208,92 @@ def _ended(reader: ClusterReader, young: Collection[ActiveProducer]) -> tuple[Ac
     return tuple(each for each in young if each.producer.producer_id in complete)
 
 
+class Decisions(Struct, frozen=True):
+    """The decision about each transaction, by its place; notes say how much of the transaction log was read."""
+
+    by_place: Mapping[Place, Decision | Skipped | None]
+    notes: tuple[str, ...] = ()
+
+
 def read_decisions(
-    reader: ClusterReader, transactions: Collection[OpenTransaction], leaders: Mapping[TopicPartition, int]
-) -> dict[Place, Decision | Skipped | None]:
+    reader: ClusterReader,
+    transactions: Collection[OpenTransaction],
+    leaders: Mapping[TopicPartition, int],
+    most_bytes: int | None = None,
+) -> Decisions:
     """What coordinators decided about these hanging transactions, from the transaction log.
 
-    The partitions of their IDs are read, and all where a producer ID has none. If the log cannot be read, the answers
-    of the coordinators show which ones may be committed.
+    Where no coordinator knows a producer ID, the log is searched for the IDs that held it, most_bytes at a time. Then
+    the partitions of all IDs are read. If the log cannot be read, the answers of the coordinators show which ones may
+    be committed.
     """
     if not transactions:
-        return {}
-    ids = {each.transactional_id for each in transactions}
-    producer_ids = {each.producer.producer_id for each in transactions}
-
-    def read() -> LoggedDecisions:
-        log = reader.transaction_log(() if None in ids else sorted(filter(None, ids)))
-        for reason in log.unread.values():
-            raise Unreachable(reason.reason)
-        return LoggedDecisions(log.records, producer_ids)
-
+        return Decisions({})
+    ids = {each.transactional_id for each in transactions} - {None}
+    lost = {each.producer.producer_id for each in transactions if each.transactional_id is None}
     with reader.optional_reads():
-        logged = read_or_skip(read)
+        found = read_or_skip(partial(_read_holders, reader, lost, most_bytes)) if lost else LoggedHolders()
+        if isinstance(found, Skipped):
+            return Decisions({each.place: by_coordinator(each, found.reason) for each in transactions})
+        names = {*ids, *(each.transactional_id for each in found.holders)}
+        logged = read_or_skip(partial(_read_log, reader, sorted(filter(None, names)), transactions, most_bytes))
         if isinstance(logged, Skipped):
-            return {each.place: by_coordinator(each, logged.reason) for each in transactions}
-        return {each.place: logged.about(each, _first_ms(reader, each, leaders)) for each in transactions}
+            by_place = {each.place: _unread(each, found, logged) for each in transactions}
+            return Decisions(by_place, _how_much(found, len(lost)))
+        held = {each.producer_id for each in found.holders}
+        return Decisions(
+            {
+                each.place: Skipped(_not_yet(found))
+                if each.transactional_id is None and found.left
+                else logged.about(each, _first_ms(reader, each, leaders), held=each.producer.producer_id in held)
+                for each in transactions
+            },
+            _how_much(found, len(lost)),
+        )
+
+
+def _read_holders(reader: ClusterReader, producer_ids: Collection[int], most_bytes: int | None) -> LoggedHolders:
+    """Raises Unreachable where a partition of the log was not read."""
+    found = reader.logged_holders(producer_ids, most_bytes)
+    for reason in found.unread.values():
+        raise Unreachable(reason.reason)
+    return found
+
+
+def _read_log(
+    reader: ClusterReader, names: Sequence[str], transactions: Iterable[OpenTransaction], most_bytes: int | None
+) -> LoggedDecisions:
+    producer_ids = {each.producer.producer_id for each in transactions}
+    if not names:
+        return LoggedDecisions((), producer_ids)
+    log = reader.transaction_log(names, {}, "", most_bytes)
+    for reason in log.unread.values():
+        raise Unreachable(reason.reason)
+    return LoggedDecisions(log.records, producer_ids)
+
+
+def _unread(transaction: OpenTransaction, found: LoggedHolders, why: Skipped) -> Skipped | None:
+    """By the coordinator's answer; without one its producer ID may be of an ID in the log."""
+    if transaction.transactional_id is not None:
+        return by_coordinator(transaction, why.reason)
+    held = any(each.producer_id == transaction.producer.producer_id for each in found.holders)
+    return Skipped(_not_yet(found)) if found.left else why if held else None
+
+
+def _not_yet(found: LoggedHolders) -> str:
+    return (
+        f"its ID may be in one of {pluralize(found.left, 'record')} of the transaction log that were not read yet; "
+        "`eosctl transactions hanging` reads them all"
+    )
+
+
+def _how_much(found: LoggedHolders, lost: int) -> tuple[str, ...]:
+    """How much of the log was read for producer IDs that no coordinator knows."""
+    if not lost:
+        return ()
+    what = f"the transaction log was searched for {pluralize(lost, 'producer ID')} that no coordinator knows"
+    rest = f"; up to {pluralize(found.left, 'record')} of it are left" if found.left else ""
+    return (f"{what}: {found.read_bytes / (1 << 20):,.1f} MiB read{rest}",)
 
 
 def _first_ms(reader: ClusterReader, transaction: OpenTransaction, leaders: Mapping[TopicPartition, int]) -> int | None:

@@ -266,7 +266,7 @@ def read_open_now(reader: ClusterReader, topic_partition: TopicPartition, produc
             hung = read_or_skip(partial(_hung, reader, each))
             if isinstance(hung, Skipped) or hung is None:
                 return OpenNow(each.transaction_start_offset, False if hung is None else hung)
-            decisions = read_decisions(reader, [hung], leaders)
+            decisions = read_decisions(reader, [hung], leaders).by_place
             return OpenNow(each.transaction_start_offset, True, decisions[hung.place])
     return None
 

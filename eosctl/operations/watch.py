@@ -48,6 +48,10 @@ T = TypeVar("T")
 LONGEST_TRANSACTION_MS: Final = 15 * 60_000
 """The default of transaction.max.timeout.ms, and of `transactions hanging`."""
 
+MOST_LOG_BYTES: Final = 128 << 20
+"""The most that a cycle reads of the transaction log about hanging transactions. A search for IDs continues in the
+next."""
+
 
 class Watched(Struct, frozen=True):
     """One watched cluster: how it is reached, and the inputs of `doctor` for it.
@@ -164,7 +168,7 @@ def _answers(session: Session, watched: Watched) -> Answers:
     if isinstance(cluster, Skipped):
         return replace(Answers.none(cluster), audits=audits)
     has_connect = bool(options.connect_urls) or answered(lambda: session.reader.group_id) is not None
-    hanging = HangingRequest((), None, LONGEST_TRANSACTION_MS, topic, topics.get("offsets"))
+    hanging = HangingRequest((), None, LONGEST_TRANSACTION_MS, topic, topics.get("offsets"), MOST_LOG_BYTES)
     offsets = OffsetsRequest(
         config_topic=topic,
         worker_offsets_topic=topics.get("offsets"),

@@ -21,6 +21,7 @@ from eosctl.model.client_properties import ClientProperties
 from eosctl.model.names import TopicPartition
 from eosctl.model.skipped import Coverage, Skipped, read_or_skip, unread_in
 from eosctl.model.topics import PartitionOffsets, RecordsDigest, RecordTally, TopicDescription
+from eosctl.model.transaction_log import LoggedHolders
 from eosctl.model.workers import LiveOwners, possible_groups
 
 if TYPE_CHECKING:
@@ -265,12 +266,23 @@ class ClusterReader(TopicReader, Protocol):
         """The number of IDs in the transaction log, also those hidden from the principal."""
 
     def transaction_log(
-        self, transactional_ids: Collection[str] = (), after: Mapping[int, LogEnd] | None = None, prefix: str = ""
+        self,
+        transactional_ids: Collection[str] = (),
+        after: Mapping[int, LogEnd] | None = None,
+        prefix: str = "",
+        most_bytes: int | None = None,
     ) -> TransactionLogRecords:
         """The transaction log, of the partitions that these IDs belong to (none: all). Records can be read once.
 
         With `after` only the records of these IDs, and only those after the ends of an earlier reading, if the log was
-        neither truncated nor compacted since. With `prefix` records of other IDs may be left out.
+        neither truncated nor compacted since. With `prefix` records of other IDs may be left out. After most_bytes the
+        records end with Refused.
+        """
+
+    def logged_holders(self, producer_ids: Collection[int], most_bytes: int | None = None) -> LoggedHolders:
+        """The IDs that held these producer IDs, in the whole transaction log.
+
+        Reads at most so many bytes; the next request for some of these producer IDs goes on there.
         """
 
     def leaderless(self, partitions: Iterable[TopicPartition]) -> frozenset[TopicPartition] | Skipped:
@@ -379,13 +391,14 @@ class KeptFacts:
     """Facts that several readers of one session share, each by its question; a few are for later sessions, too.
 
     silent are the workers that did not answer in this session, by their addresses. tallies are of topics' records, by
-    the ID of the topic and the partition.
+    the ID of the topic and the partition. holders are from the transaction log.
     """
 
     def __init__(self) -> None:
         self.by_question: dict[tuple[object, ...], KeptFact] = {}
         self.tallies: dict[tuple[str, TopicPartition], RecordTally] = {}
         self.silent: dict[str, Skipped] = {}
+        self.holders = LoggedHolders()
 
     def probes(self, processes: object, kept_s: float) -> dict[str, bool]:
         """The answers of each of these processes by address, to be extended; later sessions use them as well."""

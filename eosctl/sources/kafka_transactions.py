@@ -1,6 +1,7 @@
 """Transactions as their coordinators know them (KIP-664): describe IDs, list a cluster's."""
 
 import string
+import struct
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -23,17 +24,17 @@ from eosctl.clients.messages import (
     topics_metadata,
 )
 from eosctl.clients.wire import Reply, Window, Wire
-from eosctl.codecs.record_batches import EndTransactionMarker, decode_marker
+from eosctl.codecs.record_batches import Batch, EndTransactionMarker, decode_entries_with, decode_marker
 from eosctl.codecs.transaction_log import KEY_VERSION, decode_log_record, encode_transaction_log_key, may_begin_with
-from eosctl.errors import EosctlError, NotAuthorized, Throttled, TimedOut, Unreachable, UsageError
+from eosctl.errors import EosctlError, NotAuthorized, Refused, Throttled, TimedOut, Unreachable, UsageError
 from eosctl.model.acls import ResourceType
 from eosctl.model.hanging import TransactionalIdAccess
 from eosctl.model.names import TRANSACTION_LOG, ProducerIdAndEpoch, TopicPartition, coordinator_partition
-from eosctl.model.records import IsolationLevel, Record
+from eosctl.model.records import Entry, IsolationLevel
 from eosctl.model.skipped import Skipped, read_or_skip
-from eosctl.model.text import first_few
+from eosctl.model.text import first_few, pluralize
 from eosctl.model.topics import PartitionOffsets
-from eosctl.model.transaction_log import LogEnd, LogRecord
+from eosctl.model.transaction_log import NEWER, LogEnd, LoggedHolders, LogRecord, TransactionLogRecord
 from eosctl.model.transactions import (
     STATES,
     ActiveProducer,
@@ -47,6 +48,7 @@ from eosctl.model.transactions import (
 from eosctl.sources.kafka_acls import probes_of
 from eosctl.sources.kafka_log import (
     LEADERLESS_PATIENCE_S,
+    Allowance,
     LogReader,
     offsets_or_skipped,
     partition_offsets,
@@ -506,20 +508,77 @@ def transaction_log_offsets(wire: Wire, partitions: Collection[int]) -> LogOffse
 
 
 def read_transaction_log(
-    wire: Wire, offsets: Collection[PartitionOffsets], wanted: Collection[str] = (), prefix: str = ""
+    wire: Wire,
+    offsets: Collection[PartitionOffsets],
+    wanted: Collection[str] = (),
+    prefix: str = "",
+    most_bytes: int | None = None,
 ) -> Iterator[LogRecord]:
     """The records of these IDs (none: all with this prefix) in these partitions, one after the other, by offsets.
 
-    Raises NotAuthorized where Read on the topic is missing, Undecodable naming partition and offset.
+    Raises NotAuthorized where Read on the topic is missing, Undecodable naming partition and offset, Refused after
+    most_bytes.
     """
     keys, stem = frozenset(map(encode_transaction_log_key, wanted)), prefix.encode(errors="surrogateescape")
+    allowance = Allowance(most_bytes)
     for bounds in offsets:
-        for record in read_log(wire, bounds.topic_partition, offsets=bounds):
-            if _is_wanted(record, keys) and may_begin_with(record.key or b"", stem):
-                yield decode_log_record(bounds.topic_partition.partition, record)
+        place = bounds.topic_partition
+        for part in read_batches(wire, place, offsets=bounds):
+            if allowance.is_spent:
+                raise Refused(
+                    f"{pluralize(most_bytes or 0, 'byte')} of {TRANSACTION_LOG} may be read, and {place} has more"
+                )
+            allowance.take(len(part.batch.data))
+            for record in part.entries(place):
+                if _is_wanted(record, keys) and may_begin_with(record.key or b"", stem):
+                    yield decode_log_record(place.partition, record)
 
 
-def _is_wanted(record: Record, keys: Collection[bytes]) -> bool:
+def find_holders(
+    wire: Wire, epochs: Mapping[int, int], before: LoggedHolders, most_bytes: int | None = None
+) -> LoggedHolders:
+    """The IDs that held the producer IDs of an earlier reading, which this one continues.
+
+    epochs are those of the log's leaders. A partition whose leader changed is read again: it may have been truncated.
+    The bytes of a producer ID are looked for in a batch before its records are decoded.
+    """
+    offsets, unanswered = transaction_log_offsets(wire, epochs)
+    unread, words = dict(unanswered), [PRODUCER_ID.pack(each) for each in before.producer_ids]
+    allowance, found, left, size = Allowance(most_bytes), set(before.holders), 0, 0
+    ends: dict[int, LogEnd] = {}
+    for bounds in offsets:
+        place, reached = bounds.topic_partition, bounds.log_start_offset
+        epoch = epochs[place.partition]
+        end = before.ends.get(place.partition)
+        if end is not None and end.leader_epoch == epoch and end.offset <= bounds.high_watermark:
+            reached = max(reached, end.offset)
+        for batch in () if allowance.is_spent else _batches(wire, bounds, reached):
+            for entry in decode_entries_with(batch, words) or ():
+                record = decode_log_record(place.partition, entry)
+                if isinstance(record, TransactionLogRecord):
+                    found |= set(record.holders(before.producer_ids))
+                elif any(word in (entry.key or b"") + (entry.value or b"") for word in words):
+                    unread[place.partition] = NEWER
+            reached, size = min(batch.header.next_offset, bounds.high_watermark), size + len(batch.data)
+            allowance.take(len(batch.data))
+            if allowance.is_spent:
+                break
+        else:
+            reached = reached if allowance.is_spent else bounds.high_watermark
+        ends[place.partition], left = LogEnd(epoch, reached), left + bounds.high_watermark - reached
+    return LoggedHolders(before.producer_ids, frozenset(found), ends, left, size, unread)
+
+
+PRODUCER_ID: Final = struct.Struct(">q")
+
+
+def _batches(wire: Wire, bounds: PartitionOffsets, start: int) -> Iterator[Batch]:
+    place, limit = bounds.topic_partition, bounds.high_watermark
+    for batches, _ in LogReader(wire, place, start, limit, IsolationLevel.READ_UNCOMMITTED):
+        yield from (each for each in batches if not each.header.is_control)
+
+
+def _is_wanted(record: Entry, keys: Collection[bytes]) -> bool:
     """True for one of these keys (none: any), or for a key version of a newer Kafka."""
     key = record.key or b""
     return not keys or key in keys or key[: len(KEY_OF_ANY_ID)] != KEY_OF_ANY_ID

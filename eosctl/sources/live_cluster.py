@@ -25,6 +25,7 @@ from eosctl.model.groups import ConnectGroup, Groups, no_such_group
 from eosctl.model.names import TopicPartition, coordinator_partition
 from eosctl.model.skipped import Cause, Skipped, not_asked, read_or_skip
 from eosctl.model.topics import PartitionOffsets, RecordsDigest, RecordTally, TopicDescription
+from eosctl.model.transaction_log import LoggedHolders
 from eosctl.model.transactions import AnsweredProducers
 from eosctl.model.workers import ConnectFacts, ConnectorStatus, FoundWorkers, oldest_version
 from eosctl.sources import (
@@ -750,7 +751,11 @@ class LiveCluster(CoverageLog):
 
     @tracked("the transaction log")
     def transaction_log(
-        self, transactional_ids: Collection[str] = (), after: Mapping[int, LogEnd] | None = None, prefix: str = ""
+        self,
+        transactional_ids: Collection[str] = (),
+        after: Mapping[int, LogEnd] | None = None,
+        prefix: str = "",
+        most_bytes: int | None = None,
     ) -> TransactionLogRecords:
         """Raises NotAuthorized where Read on it is missing."""
         wire, names = self._wire, () if after is None else transactional_ids
@@ -760,7 +765,7 @@ class LiveCluster(CoverageLog):
         offsets, unread = kafka_transactions.transaction_log_offsets(wire, sorted(wanted or leaders))
         ends = kafka_transactions.log_ends(offsets, epochs)
         following = kafka_transactions.read_following(wire, offsets, ends, after, names) if after else None
-        whole = kafka_transactions.read_transaction_log(wire, offsets, names, prefix)
+        whole = kafka_transactions.read_transaction_log(wire, offsets, names, prefix, most_bytes)
         records = whole if following is None else following
         return log_facts.TransactionLogRecords(
             leaders=dict(leaders),
@@ -770,6 +775,17 @@ class LiveCluster(CoverageLog):
             ends=ends,
             continues=following is not None,
         )
+
+    @tracked("the transaction log")
+    def logged_holders(self, producer_ids: Collection[int], most_bytes: int | None = None) -> LoggedHolders:
+        """Raises NotAuthorized where Read on it is missing."""
+        wire, kept = self._wire, LoggedHolders() if self._kept is None else self._kept.holders
+        epochs = kafka_transactions.leader_epochs(wire) if kafka_transactions.transaction_log_leaders(wire) else {}
+        before = kept.continued(producer_ids)
+        found = kafka_transactions.find_holders(wire, epochs, before, most_bytes)
+        if self._kept is not None:
+            self._kept.holders = found
+        return found
 
     @tracked("leaders of open partitions")
     def leaderless(self, partitions: Iterable[TopicPartition]) -> frozenset[TopicPartition] | Skipped:

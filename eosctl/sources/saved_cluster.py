@@ -29,7 +29,14 @@ from eosctl.model.skipped import Cause, Skipped, not_asked
 from eosctl.model.timeline import TimelineFacts
 from eosctl.model.times import ClusterClock
 from eosctl.model.topics import PartitionOffsets, RecordsDigest, RecordTally, TopicDescription, TopicFacts
-from eosctl.model.transaction_log import LogEnd, TransactionLogRecords
+from eosctl.model.transaction_log import (
+    NEWER,
+    LogEnd,
+    LoggedHolders,
+    NewerLogRecord,
+    TransactionLogRecord,
+    TransactionLogRecords,
+)
 from eosctl.model.transactions import (
     AnsweredProducers,
     Described,
@@ -375,7 +382,11 @@ class SavedCluster(CoverageLog):
 
     @tracked("the transaction log")
     def transaction_log(
-        self, transactional_ids: Collection[str] = (), after: Mapping[int, LogEnd] | None = None, prefix: str = ""
+        self,
+        transactional_ids: Collection[str] = (),
+        after: Mapping[int, LogEnd] | None = None,
+        prefix: str = "",
+        most_bytes: int | None = None,
     ) -> TransactionLogRecords:
         """The last records of each ID."""
         log = section_of(self.snapshot.transaction_log, "transaction log")
@@ -383,6 +394,15 @@ class SavedCluster(CoverageLog):
         unread = {place: why for place, why in log.unread.items() if not transactional_ids or place in wanted}
         left_out = max(0, log.read - len(log.records))
         return TransactionLogRecords(log.leaders, log.expiration_ms, log.records, unread, left_out)
+
+    @tracked("the transaction log")
+    def logged_holders(self, producer_ids: Collection[int], most_bytes: int | None = None) -> LoggedHolders:
+        """By the last records of each ID."""
+        log, wanted = section_of(self.snapshot.transaction_log, "transaction log"), frozenset(producer_ids)
+        known = [each for each in log.records if isinstance(each, TransactionLogRecord)]
+        newer = {each.partition: NEWER for each in log.records if isinstance(each, NewerLogRecord)}
+        held = frozenset(each for record in known for each in record.holders(wanted))
+        return LoggedHolders(wanted, held, unread={**newer, **log.unread})
 
     @tracked("leaders of open partitions")
     def leaderless(self, partitions: Iterable[TopicPartition]) -> frozenset[TopicPartition] | Skipped:

@@ -538,6 +538,7 @@ def test_a_log_that_names_the_producer_nowhere_or_was_written_by_a_newer_kafka()
     assert isinstance(decision(other), Skipped), "its coordinator has the ID, so the log lost it"
     assert isinstance(decision(BEGUN, NewerLogRecord(0, 1, 2, "id")), Skipped)
     assert decision(BEGUN, NewerLogRecord(0, 1, 2, "another")) is None
+    assert isinstance(decision(NewerLogRecord(0, 1, 2, "another"), known=False), Skipped), "it may have held the ID"
 
 
 @pytest.mark.parametrize(

@@ -164,6 +164,11 @@ def test_each_hanging_transaction_is_reported_with_its_id_its_owner_and_an_advic
     assert rows["connect-cluster-orders-0"]["owner"].startswith("unknown, shape of")
     assert rows["at-work-elsewhere"]["advice"] == "fence"
     assert "eosctl fence --transactional-id at-work-elsewhere" in rows["at-work-elsewhere"]["next"]
+    shown = eosctl(
+        "transactions", "hanging", "-b", stage.servers, "--max-transaction-timeout", "0", "--topic", "busy:1"
+    )
+    searched = "the transaction log was searched for 1 producer ID that no coordinator knows: 0.0 MiB read"
+    assert searched in " ".join(f"{shown.stdout} {shown.stderr}".split())
 
 
 def test_topics_and_age_narrow_the_search(stage: Stage, eosctl: Eosctl):

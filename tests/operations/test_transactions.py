@@ -5,7 +5,9 @@ from collections.abc import Iterator, Mapping, Sequence
 import pytest
 from msgspec.structs import replace
 
-from eosctl.errors import NotAuthorized, Unreachable, UsageError
+from eosctl.analysis.metrics import catalogue as metrics
+from eosctl.analysis.metrics.samples import hanging_samples
+from eosctl.errors import NotAuthorized, Refused, Unreachable, UsageError
 from eosctl.model.config_topic import ConfigRecord, ConfigTopicLog
 from eosctl.model.evidence import Snapshot
 from eosctl.model.hanging import NO_LEADER, Advice, Decision, HangingReason, LastStableOffsets, TransactionalIdAccess
@@ -14,7 +16,13 @@ from eosctl.model.report import exit_code
 from eosctl.model.skipped import Skipped
 from eosctl.model.times import ClusterClock
 from eosctl.model.topics import PartitionOffsets
-from eosctl.model.transaction_log import TransactionLogRecord, TransactionLogRecords, TransactionLogValue
+from eosctl.model.transaction_log import (
+    LoggedHolders,
+    TransactionalIdHolder,
+    TransactionLogRecord,
+    TransactionLogRecords,
+    TransactionLogValue,
+)
 from eosctl.model.transactions import (
     ActiveProducer,
     AnsweredProducers,
@@ -105,6 +113,7 @@ def cluster(
             "pending_commits": {},
             "first_timestamps": {},
             "transaction_log": lambda *_: TransactionLogRecords({0: 1}, 1, ()),
+            "logged_holders": lambda ids, _: LoggedHolders(frozenset(ids)),
             "transactional_ids": ListedTransactions(ids, {}, unlisted),
             "describe": lambda names, _coordinators=None: {name: (answers or {}).get(name) for name in names},
             **facts,
@@ -254,6 +263,62 @@ def test_a_hanging_transaction_that_the_transaction_log_committed_needs_its_mark
     row = view_hanging(denied).data["transactions"][0]
     assert "grant Read on __transaction_state" in row["next"]
     assert "transactions abort" not in row["next"]
+
+
+def committed_as(name: str, *ids: str) -> TransactionLogRecords:
+    """A transaction log in which this ID committed the transaction of producer 9, if it is among the wanted IDs."""
+    value = TransactionLogValue(
+        1, ProducerIdAndEpoch(9, 1), 60_000, TransactionState.PREPARE_COMMIT, (HERE, THERE), NOW, NOW, -1, -1, 2
+    )
+    return TransactionLogRecords({0: 1}, 1, (TransactionLogRecord(0, 5, NOW, name, value),) if name in ids else ())
+
+
+@pytest.mark.parametrize(
+    ("searched", "advice", "decision"),
+    [
+        (LoggedHolders(), Advice.ABORT, None),
+        (LoggedHolders(left=7), Advice.UNKNOWN, "its ID may be in one of 7 records of the transaction log"),
+        (LoggedHolders(holders=frozenset({TransactionalIdHolder(9, "gone")})), Advice.COMMIT, "gone"),
+        (LoggedHolders(holders=frozenset({TransactionalIdHolder(9, "else")})), Advice.UNKNOWN, "no longer reaches"),
+        (LoggedHolders(holders=frozenset({TransactionalIdHolder(8, "else")})), Advice.ABORT, None),
+        (LoggedHolders(holders=frozenset({TransactionalIdHolder(9, "gone")}), left=7), Advice.UNKNOWN, "7 records"),
+    ],
+)  # fmt: skip
+def test_a_hang_of_an_unknown_id_is_decided_by_the_ids_that_held_its_producer_id(searched, advice, decision):
+    reader = cluster(
+        [active()],
+        [active()],
+        logged_holders=lambda *_: searched,
+        transaction_log=lambda ids, *_: committed_as("gone", *ids),
+    )
+    found = find_hanging(reader, ALL)
+    [verdict] = found.verdicts
+    assert verdict.advice is advice
+    assert decision is None if verdict.decision is None else str(decision) in str(verdict.decision)
+    assert ("left" in found.notes[0]) is (searched.left > 0)
+
+
+def test_a_hang_is_undecided_where_only_a_part_of_the_log_may_be_read():
+    asked = []
+
+    def search(producer_ids: object, most_bytes: int | None) -> LoggedHolders:
+        asked.append((producer_ids, most_bytes))
+        return LoggedHolders(holders=frozenset({TransactionalIdHolder(9, "gone")}), read_bytes=3 << 19)
+
+    def read(names: Sequence[str], after: object, prefix: str, most_bytes: int) -> TransactionLogRecords:
+        asked.append((names, most_bytes))
+        raise Refused("it is longer")
+
+    bounded = replace(ALL, most_log_bytes=100)
+    found = find_hanging(cluster([active()], [active()], logged_holders=search, transaction_log=read), bounded)
+    assert asked == [({9}, 100), (["gone"], 100)]
+    assert (found.verdicts[0].advice, found.verdicts[0].decision) == (
+        Advice.UNKNOWN,
+        Skipped.of(Refused("it is longer")),
+    )
+    assert found.notes[0].endswith("1 producer ID that no coordinator knows: 1.5 MiB read")
+    samples = {each.labels[-1] for each in hanging_samples(found) if each.metric is metrics.HANGING_AGE}
+    assert samples == {"unknown"}
 
 
 FUTURE = active(age_ms=-3_600_000)

@@ -1,6 +1,7 @@
 """Transactions, topics and configs as real brokers tell them."""
 
 import time
+from itertools import pairwise
 
 import pytest
 from confluent_kafka import Producer
@@ -16,13 +17,21 @@ from confluent_kafka.admin import (
 
 from eosctl.clients.wire import Wire
 from eosctl.codecs.client_properties import client_properties
-from eosctl.errors import NotAuthorized, UsageError
+from eosctl.errors import NotAuthorized, Refused, UsageError
 from eosctl.model.names import TopicPartition
 from eosctl.model.skipped import Skipped
+from eosctl.model.transaction_log import LoggedHolders, TransactionalIdHolder
 from eosctl.model.transactions import TransactionState
 from eosctl.sources.kafka_log import read_log
 from eosctl.sources.kafka_topics import broker_settings, max_transaction_timeout_ms, topic_facts, topic_settings
-from eosctl.sources.kafka_transactions import describe_transactional_ids, list_transactional_ids
+from eosctl.sources.kafka_transactions import (
+    describe_transactional_ids,
+    find_holders,
+    leader_epochs,
+    list_transactional_ids,
+    read_transaction_log,
+    transaction_log_offsets,
+)
 from tests.faulty_sandbox import Sandbox
 from tests.integration.producers import create_topic
 from tests.kafka_versions import spec_of
@@ -107,6 +116,31 @@ def test_transactions_are_described_on_every_kafka_version(own):
         ]
         by_producer = list_transactional_ids(wire, producer_ids=[described["empty"].producer.producer_id])
         assert [entry.transactional_id for entry in by_producer.transactions] == ["empty"]
+
+
+def test_the_holders_of_producer_ids_are_found_a_part_of_the_log_at_a_time(own):
+    names = [f"held-{number}" for number in range(5)]
+    for name in (*names, "other"):
+        Producer({"bootstrap.servers": own.bootstrap_servers, "transactional.id": name}).init_transactions(30)
+    with super_user(own) as wire:
+        ids = {name: each.producer.producer_id for name, each in describe_transactional_ids(wire, names).items()}
+        epochs, wanted = leader_epochs(wire), LoggedHolders(frozenset(ids.values()))
+        whole = find_holders(wire, epochs, wanted)
+        assert whole.holders == {TransactionalIdHolder(held, name) for name, held in ids.items()}
+        assert (whole.left, whole.unread) == (0, {})
+        parts = [find_holders(wire, epochs, wanted, 1)]
+        while parts[-1].left:
+            parts.append(find_holders(wire, epochs, parts[-1], 1))
+        assert (parts[-1].holders, sum(each.read_bytes for each in parts)) == (whole.holders, whole.read_bytes)
+        assert all(now.left < before.left for before, now in pairwise(parts)), "each begins at the end of the last one"
+        assert find_holders(wire, epochs, whole).read_bytes == 0
+        assert whole.continued({ids["held-0"]}) is whole
+        elected = {partition: epoch + 1 for partition, epoch in epochs.items()}
+        assert find_holders(wire, elected, whole).read_bytes == whole.read_bytes, "it may have been truncated"
+        with pytest.raises(
+            Refused, match=r"1 byte of __transaction_state may be read, and __transaction_state-[0-9]+ has more"
+        ):
+            list(read_transaction_log(wire, transaction_log_offsets(wire, epochs).offsets, most_bytes=1))
 
 
 def test_a_state_that_no_broker_knows_is_refused(sandbox):

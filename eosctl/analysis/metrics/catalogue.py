@@ -50,7 +50,8 @@ GROUP_OFFSETS: Final = Metric(
 HANGING: Final = Metric("eosctl_hanging_transactions", "Open transactions that no coordinator will end (KIP-664).")
 HANGING_AGE: Final = Metric(
     "eosctl_hanging_transaction_age_seconds",
-    "Since the last batch of a hanging transaction, the oldest first, and what to do: abort, fence, complete or wait.",
+    "Since the last batch of a hanging transaction, the oldest first, and what to do: abort, commit, fence, complete, "
+    "wait, or unknown where its decision is not known.",
     ("topic", "partition", "producer_id", *OWNER, "advice"),
     50,
 )
