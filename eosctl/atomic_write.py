@@ -6,7 +6,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from eosctl.errors import ConfigError
+from eosctl.errors import ConfigError, reason_of
 
 OWNER_ONLY: Final = 0o600
 OWNERS_DIRECTORY: Final = 0o700
@@ -36,7 +36,7 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
             raise
         sync_directory(path.parent)
     except OSError as error:
-        raise ConfigError(f"cannot write {path}: {error.strerror or error}") from error
+        raise ConfigError(f"cannot write {path}: {reason_of(error)}") from error
 
 
 def write_atomic_file(path: Path, text: str) -> int:
@@ -73,4 +73,4 @@ def make_directory(path: Path) -> None:
             each.chmod(OWNERS_DIRECTORY)
         path.mkdir(exist_ok=True)
     except OSError as error:
-        raise ConfigError(f"cannot make {path}: {error.strerror or error}") from error
+        raise ConfigError(f"cannot make {path}: {reason_of(error)}") from error

@@ -25,7 +25,7 @@ from typer.exceptions import Exit, TyperException
 from typer.main import get_command, get_group
 from typer.models import CommandInfo
 
-from eosctl.errors import EXIT_FINE, Bug, EosctlError, Interrupted, UsageError
+from eosctl.errors import EXIT_FINE, Bug, EosctlError, Interrupted, UsageError, reason_of
 from eosctl.render.console import OutputOptions, Terminal, answer_stream, talk_stream, terminal_of
 from eosctl.render.formats import Output
 from eosctl.shell.help import EosctlCommand, EosctlGroup, heading, in_words
@@ -307,7 +307,7 @@ def _bug(error: Exception, holder: ConsoleHolder) -> Bug:
             file.write(text)
         hint = f"please report it; the traceback is in {name}"
     except OSError as unwritten:
-        hint = f"please report it; -v shows the traceback, which could not be kept: {unwritten.strerror or unwritten}"
+        hint = f"please report it; -v shows the traceback, which could not be kept: {reason_of(unwritten)}"
     if holder.console is not None:
         holder.console.narrate(text.rstrip(), verbosity=1)
     place = traceback.extract_tb(error.__traceback__)[-1]

@@ -123,6 +123,11 @@ _ACL_RESOURCES: Final = {
 }
 
 
+def reason_of(error: OSError) -> str:
+    """In the system's words, without the number and the path; in its own where it has none."""
+    return error.strerror or str(error)
+
+
 def denial(principal: str, operation: str, resource: str) -> str:
     """That the principal lacks a right; resource is as in an ACL (`Topic orders`), or any other place."""
     kind, _, name = resource.partition(" ")

@@ -15,7 +15,7 @@ from typing import BinaryIO, Final
 
 from msgspec import Struct
 
-from eosctl.errors import ConfigError
+from eosctl.errors import ConfigError, reason_of
 
 MIB: Final = 1 << 20
 
@@ -173,4 +173,4 @@ def _ids(lines: Iterator[bytes], source: str) -> tuple[str, ...]:
 
 
 def _unreadable(path: Path, kind: FileKind, error: OSError) -> ConfigError:
-    return ConfigError(f"cannot read {kind.name} {path}: {error.strerror or error}")
+    return ConfigError(f"cannot read {kind.name} {path}: {reason_of(error)}")

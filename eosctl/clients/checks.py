@@ -10,7 +10,7 @@ from typing import Any
 from eosctl.clients.errors import CHECK_HINT, librdkafka_error, plain_reason, tls_error, tls_failure
 from eosctl.clients.rest import RestClient
 from eosctl.clients.wire import Wire
-from eosctl.errors import ConfigError, EosctlError, NotAuthorized, TimedOut, Unreachable
+from eosctl.errors import ConfigError, EosctlError, NotAuthorized, TimedOut, Unreachable, reason_of
 from eosctl.model.client_properties import ClientProperties
 from eosctl.model.profile import CheckedStep, CheckOutcome, CheckStep
 from eosctl.model.text import pluralize
@@ -78,7 +78,7 @@ def _connect(host: str, port: int, timeout_s: float) -> str:
     except TimeoutError as error:
         raise TimedOut("nothing answers", hint="does a firewall drop the packets?") from error
     except OSError as error:
-        raise Unreachable(error.strerror or str(error), hint="does a broker listen on this port?") from error
+        raise Unreachable(reason_of(error), hint="does a broker listen on this port?") from error
 
 
 def _handshake(properties: ClientProperties, host: str, port: int, timeout_s: float) -> str:

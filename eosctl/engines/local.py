@@ -19,7 +19,7 @@ from typing import Final, NamedTuple, Self
 from eosctl.codecs.ledger import decode_audit_state, encode_audit_state
 from eosctl.engines.auditing import Advance, Progress, Reduced, Reduction, reduce_bucket
 from eosctl.engines.scanning import scan_range
-from eosctl.errors import ConfigError
+from eosctl.errors import ConfigError, reason_of
 from eosctl.model.audit import AuditPlan, OffsetRange, StateKind, StateRow
 from eosctl.sources.audit_log import OpenSource
 
@@ -79,7 +79,7 @@ def _directory() -> "tempfile.TemporaryDirectory[str]":
     try:
         return tempfile.TemporaryDirectory(prefix="eosctl-audit-")
     except OSError as error:
-        what = f"cannot write the states of ranges to a temporary directory: {error.strerror or error}"
+        what = f"cannot write the states of ranges to a temporary directory: {reason_of(error)}"
         raise ConfigError(what, hint="set TMPDIR to a directory with more space") from error
 
 
@@ -129,7 +129,7 @@ class _Spill:
         try:
             yield
         except OSError as error:
-            what = f"cannot write the states of ranges to {self._path.parent}: {error.strerror or error}"
+            what = f"cannot write the states of ranges to {self._path.parent}: {reason_of(error)}"
             raise ConfigError(what, hint="set TMPDIR to a directory with more space") from error
 
 

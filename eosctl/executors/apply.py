@@ -31,7 +31,7 @@ from eosctl.codecs.plan import (
     encode_plan,
     not_a_journal,
 )
-from eosctl.errors import ConfigError, EosctlError, Interrupted, PartlyApplied, Refused
+from eosctl.errors import ConfigError, EosctlError, Interrupted, PartlyApplied, Refused, reason_of
 from eosctl.model.failpoints import Failpoint, no_failpoint
 from eosctl.model.plan import (
     Check,
@@ -88,7 +88,7 @@ class Journal:
             raise Refused(f"another eosctl is applying this plan now: it holds {self._path}") from error
         except OSError as error:
             self._close()
-            raise ConfigError(f"cannot write {self._path}: {error.strerror or error}") from error
+            raise ConfigError(f"cannot write {self._path}: {reason_of(error)}") from error
         except BaseException:
             self._close()
             raise
@@ -138,7 +138,7 @@ class Journal:
         except OSError as error:
             with suppress(OSError):
                 os.ftruncate(self._file, self._size)
-            raise ConfigError(f"cannot write {self._path}: {error.strerror or error}") from error
+            raise ConfigError(f"cannot write {self._path}: {reason_of(error)}") from error
         self._size += len(line)
 
     def _close(self) -> None:
@@ -196,7 +196,7 @@ def _holds(path: Path, content: bytes) -> bool:
     try:
         return path.stat().st_size == len(content) and path.read_bytes() == content
     except OSError as error:
-        raise ConfigError(f"cannot read {path}: {error.strerror or error}") from error
+        raise ConfigError(f"cannot read {path}: {reason_of(error)}") from error
 
 
 Recheck = Callable[[], None]

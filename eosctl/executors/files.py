@@ -10,7 +10,7 @@ from eosctl.atomic_write import atomic_file, make_directory, write_atomic_file
 from eosctl.codecs.json_nouns import JsonNoun
 from eosctl.codecs.json_text import load_json
 from eosctl.codecs.profiles import with_profile_keys
-from eosctl.errors import ConfigError, Undecodable
+from eosctl.errors import ConfigError, Undecodable, reason_of
 from eosctl.files import PROFILES, read_text
 from eosctl.model.names import FORGOTTEN_MS, NOTHING, CachedNames
 
@@ -54,7 +54,7 @@ def remove_trust(record: Path) -> None:
     try:
         record.unlink(missing_ok=True)
     except OSError as error:
-        raise ConfigError(f"cannot remove {record}: {error.strerror or error}") from error
+        raise ConfigError(f"cannot remove {record}: {reason_of(error)}") from error
 
 
 def write_resource_file(path: Path, text: str) -> None:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from msgspec import Struct
 
-from eosctl.errors import ConfigError, NotInstalled, UsageError
+from eosctl.errors import ConfigError, NotInstalled, UsageError, reason_of
 from eosctl.model.watch import Metric, Observation, Sample
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ class MetricsServer(ThreadingHTTPServer):
             super().__init__(address.place, _Handler)
         except OSError as error:
             hint = "name another one with --listen; port 0 takes a free one"
-            raise ConfigError(f"cannot listen on {address.text}: {error.strerror or error}", hint=hint) from error
+            raise ConfigError(f"cannot listen on {address.text}: {reason_of(error)}", hint=hint) from error
 
     @property
     def port(self) -> int:

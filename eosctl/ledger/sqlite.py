@@ -9,7 +9,7 @@ from time import monotonic, sleep
 from typing import Final, Self, TypeVar
 
 from eosctl.atomic_write import OWNER_ONLY
-from eosctl.errors import Bug, ConfigError, EosctlError, TimedOut, Undecodable
+from eosctl.errors import Bug, ConfigError, EosctlError, TimedOut, Undecodable, reason_of
 from eosctl.ledger.store import BUSY_S, Dialect, Row, Value
 
 DIALECT: Final = Dialect(blob="BLOB", text="TEXT", now_ms="CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)")
@@ -58,7 +58,7 @@ class SqliteStore:
             os.fchmod(made, OWNER_ONLY)
             os.close(made)
         except OSError as error:
-            raise ConfigError(f"cannot write {self._path}: {error.strerror or error}") from error
+            raise ConfigError(f"cannot write {self._path}: {reason_of(error)}") from error
 
 
 class SqliteConnection:

@@ -28,7 +28,7 @@ from eosctl.codecs.offsets_topic import (
     decode_offsets_value,
     encode_kip875,
 )
-from eosctl.errors import ConfigError, EosctlError, UsageError
+from eosctl.errors import ConfigError, EosctlError, UsageError, reason_of
 from eosctl.files import OFFSETS, read_text
 from eosctl.model.client_properties import HIDDEN
 from eosctl.model.names import did_you_mean
@@ -243,7 +243,7 @@ def _make_directory(target: Path) -> None:
     try:
         target.mkdir(mode=0o700, exist_ok=True)
     except OSError as error:
-        raise ConfigError(f"cannot write into directory {target}: {error.strerror or error}") from error
+        raise ConfigError(f"cannot write into directory {target}: {reason_of(error)}") from error
 
 
 def _sorted(connector: ConnectorOffsets, store: Store) -> _Sorted:

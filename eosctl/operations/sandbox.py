@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 
-from eosctl.errors import ConfigError, Unreachable
+from eosctl.errors import ConfigError, Unreachable, reason_of
 from eosctl.model.sandbox import SandboxEnvironment, SandboxStatus, StartedSandbox, StoppedSandbox
 from eosctl.operations.session import Session
 from eosctl.sandbox.cache import cache_directory
@@ -86,7 +86,7 @@ def _home(directory: Path | None) -> Path:
     try:
         there = next(each for each in (home, *home.parents) if each.exists())
     except OSError as error:
-        raise ConfigError(f"{home} cannot be the directory of a sandbox: {error.strerror or error}") from error
+        raise ConfigError(f"{home} cannot be the directory of a sandbox: {reason_of(error)}") from error
     if not there.is_dir():
         raise ConfigError(f"{home} cannot be the directory of a sandbox: {there} is a file")
     return home

@@ -16,7 +16,7 @@ from eosctl.analysis.source_audit import KINDS, findings_about, unseen_at_most, 
 from eosctl.atomic_write import OWNER_ONLY
 from eosctl.engines.scanning import COMPACT, collecting_rarely
 from eosctl.engines.source_audit import TableComparison
-from eosctl.errors import ConfigError, EosctlError, Undecodable, UsageError
+from eosctl.errors import ConfigError, EosctlError, Undecodable, UsageError, reason_of
 from eosctl.files import open_file
 from eosctl.ledger.postgresql import SOURCE, PostgresqlConnection, postgresql_store
 from eosctl.model.audit import AuditedTopic, AuditPlan, AuditVerdict, OffsetRange, TopicRole
@@ -205,7 +205,7 @@ def _make_state_file(path: Path) -> None:
         else:
             os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, OWNER_ONLY))
     except OSError as error:
-        raise ConfigError(f"cannot keep the comparison in {path}: {error.strerror or error}") from error
+        raise ConfigError(f"cannot keep the comparison in {path}: {reason_of(error)}") from error
 
 
 @contextmanager

@@ -57,13 +57,13 @@ def object_to_live(
 
     leaders_named are leaders' IDs that the user wants fenced, knowing whose they are.
     """
-    tasks: dict[tuple[str, str], list[LiveOwner]] = {}
+    tasks: dict[tuple[str, str], list[tuple[int, LiveOwner]]] = {}
     unknown: dict[str, list[str]] = {}
     leaders: list[tuple[str, LiveOwner]] = []
     for each in transactional_ids:
         for owner in live.of_id(each):
             if owner.task is not None:
-                tasks.setdefault((owner.group_id, owner.task.connector), []).append(owner)
+                tasks.setdefault((owner.group_id, owner.task.connector), []).append((owner.task.task, owner))
             elif each not in leaders_named:
                 leaders.append((each, owner))
         for group_id in live.unknown_of(each):
@@ -79,11 +79,12 @@ def object_to_live(
     yield from _of_unknown(live, unknown)
 
 
-def _of_connector(group_id: str, connector: str, owners: Sequence[LiveOwner]) -> Objection:
-    restart = restart_tasks(connector, [each.task.task for each in owners if each.task is not None])
+def _of_connector(group_id: str, connector: str, owners: Sequence[tuple[int, LiveOwner]]) -> Objection:
+    restart = restart_tasks(connector, [task for task, _ in owners])
+    described = [f"task {task} {owner.state or 'of unknown state'} at {owner.member}" for task, owner in owners]
     what = (
         f"connector {connector} of Connect cluster {group_id} has {pluralize(len(owners), 'task')} at work "
-        f"({first_few(list(map(_described, owners)))})"
+        f"({first_few(described)})"
     )
     return Objection(
         f"{what}; their open transactions would be aborted and the tasks would turn FAILED, which Connect does not fix",
@@ -91,11 +92,6 @@ def _of_connector(group_id: str, connector: str, owners: Sequence[LiveOwner]) ->
         f"afterwards: {restart}",
         f"{what}; they will turn FAILED: restart them afterwards: {restart}",
     )
-
-
-def _described(owner: LiveOwner) -> str:
-    number = "" if owner.task is None else f"{owner.task.task} "
-    return f"task {number}{owner.state or 'of unknown state'} at {owner.member}"
 
 
 def _of_unknown(live: LiveOwners, unknown: Mapping[str, Sequence[str]]) -> Iterator[Objection]:
@@ -218,8 +214,8 @@ def _object_to_live(steps: Sequence[FenceStep], live: LiveOwners) -> Iterator[Ob
 
 def _warn_of_two_phase(steps: Sequence[FenceStep]) -> Iterator[str]:
     """Of prepared transactions: InitProducerId without keepPreparedTxn aborts them (KIP-939)."""
-    opened = [step for step in steps if step.before is not None and step.before.state is TransactionState.ONGOING]
-    names = [step.transactional_id for step in opened if step.before and step.before.is_two_phase]
+    described = [(step.transactional_id, step.before) for step in steps if step.before is not None]
+    names = [name for name, each in described if each.state is TransactionState.ONGOING and each.is_two_phase]
     if names:
         yield (
             f"{pluralize(len(names), 'transactional ID')} ({first_few(names)}) with an open transaction of two-phase "
@@ -228,10 +224,8 @@ def _warn_of_two_phase(steps: Sequence[FenceStep]) -> Iterator[str]:
 
 
 def _object_to_leaderless(steps: Sequence[FenceStep], leaderless: Collection[TopicPartition]) -> list[Objection]:
-    opened = [step for step in steps if step.before is not None and step.before.state.is_open]
-    lost = {
-        step.transactional_id: set(leaderless).intersection(step.before.partitions) for step in opened if step.before
-    }
+    described = [(step.transactional_id, step.before) for step in steps if step.before is not None]
+    lost = {name: set(leaderless).intersection(each.partitions) for name, each in described if each.state.is_open}
     names = [name for name, partitions in lost.items() if partitions]
     if not names:
         return []

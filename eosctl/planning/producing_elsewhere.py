@@ -92,7 +92,7 @@ def _sent_to(move: Move, producer: str, request: MigrationRequest, facts: Migrat
             f"give the brokers of that cluster with -b{_servers(move, facts) if home == producer else ''}, and the "
             "workers with --connect-url",
         )
-    elif not own and home != producer and move.setting is not None:
+    elif home != producer and move.setting is not None:
         yield _finding(
             move,
             facts,

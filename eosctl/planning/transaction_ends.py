@@ -67,10 +67,12 @@ def _planned(step: CommitTransaction, cluster_id: str) -> PlannedStep:
     return PlannedStep(step, (ClusterIs(Side.SOURCE, cluster_id), NoLiveOwner(Side.SOURCE, (step.transactional_id,))))
 
 
-def _step(request: CommitRequest, facts: CommitFacts) -> CommitTransaction | None:
+def _step(request: CommitRequest, facts: CommitFacts) -> CommitTransaction:
+    """Of a transaction with nothing against it, which is described and logged."""
     described, logged = facts.described, facts.logged
-    if described is None or described.start_ms is None or logged is None:
-        return None
+    assert described is not None
+    assert described.start_ms is not None
+    assert logged is not None
     return CommitTransaction(
         Side.SOURCE,
         request.transactional_id,
@@ -224,12 +226,12 @@ def plan_leftovers(
     warnings: dict[str, None] = {}
     for request, facts in listed:
         objections = tuple(_objections(request, facts))
-        step = _step(request, facts)
         if _is_committed(request, facts):
             warnings |= dict.fromkeys(objections)
         elif objections:
             against += objections
-        elif step is not None:
+        else:
+            step = _step(request, facts)
             steps.append(_planned(step, cluster_id))
             warnings |= dict.fromkeys(_warnings(step, facts))
     for request, facts in rest:

@@ -19,7 +19,7 @@ from typing import Any, Final, TextIO, TypeVar, cast
 from msgspec import Struct, field
 
 from eosctl.atomic_write import atomic_file
-from eosctl.errors import ConfigError, EosctlError, Interrupted, OutputLost, Refused, UsageError
+from eosctl.errors import ConfigError, EosctlError, Interrupted, OutputLost, Refused, UsageError, reason_of
 from eosctl.model.report import Gate, Result, failed_gate, gate_of
 from eosctl.model.text import escaped_in_lines
 from eosctl.render.cells import Page, columns_across, escape_controls, fold
@@ -401,7 +401,7 @@ def write_output_file(path: Path, pieces: Iterable[str]) -> None:
             with path.open("w", encoding="utf-8") as device:
                 device.writelines(pieces)
         except OSError as error:
-            raise OutputLost(f"cannot write {path}: {error.strerror or error}") from error
+            raise OutputLost(f"cannot write {path}: {reason_of(error)}") from error
         return
     with atomic_file(path) as file:
         file.writelines(piece.encode("utf-8") for piece in pieces)
@@ -443,7 +443,7 @@ class _AnswerStream(_Stream):
         except BrokenPipeError:
             raise
         except OSError as error:
-            raise OutputLost(f"the answer could not be written: {error.strerror or error}") from error
+            raise OutputLost(f"the answer could not be written: {reason_of(error)}") from error
 
 
 class _TalkStream(_Stream):

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from eosctl.errors import ConfigError
+from eosctl.errors import ConfigError, reason_of
 
 
 def cache_directory() -> Path:
@@ -26,7 +26,7 @@ def exclusive(lock_file: Path) -> Iterator[None]:
         lock_file.parent.mkdir(parents=True, exist_ok=True)
         opened = lock_file.open("w")
     except OSError as error:
-        raise ConfigError(f"cannot write {lock_file}: {error.strerror or error}") from error
+        raise ConfigError(f"cannot write {lock_file}: {reason_of(error)}") from error
     with opened as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield

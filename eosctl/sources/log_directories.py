@@ -49,7 +49,7 @@ from eosctl.codecs.record_batches import (
     next_batch,
 )
 from eosctl.codecs.transaction_log import decode_log_record
-from eosctl.errors import ConfigError, Undecodable, Unsupported, UsageError
+from eosctl.errors import ConfigError, Undecodable, Unsupported, UsageError, reason_of
 from eosctl.files import CHECKPOINT, PRODUCER_STATE, open_file, read_bounded, read_content
 from eosctl.model.audit import AuditPlan, OffsetRange
 from eosctl.model.names import TRANSACTION_LOG, ProducerIdAndEpoch, TopicPartition
@@ -89,7 +89,7 @@ def read_checkpoint(directory: Path, name: str) -> Mapping[TopicPartition, int]:
     except UnicodeDecodeError as error:
         raise ConfigError(f"cannot read {path}: it is not text") from error
     except OSError as error:
-        raise ConfigError(f"cannot read {path}: {error.strerror or error}") from error
+        raise ConfigError(f"cannot read {path}: {reason_of(error)}") from error
     return dict(_entry(line, path) for line in lines)
 
 
@@ -155,7 +155,7 @@ class SegmentBatches:
         except FileNotFoundError as error:
             raise SegmentGone(f"cannot read the segment {self._path}: it is not there") from error
         except OSError as error:
-            raise ConfigError(f"cannot read the segment {self._path}: {error.strerror or error}") from error
+            raise ConfigError(f"cannot read the segment {self._path}: {reason_of(error)}") from error
 
     def _items(self, file: BinaryIO) -> Iterator[Batch | DamagedOffsets]:
         place = wanted = 0
@@ -308,7 +308,7 @@ def find_segments(directories: Iterable[Path], topics: Sequence[str] = ()) -> Ma
         try:
             files = [path for pattern in ("*.log", "*.log.swap") for path in _under(directory, pattern)]
         except OSError as error:
-            raise ConfigError(f"cannot read {directory}: {error.strerror or error}") from error
+            raise ConfigError(f"cannot read {directory}: {reason_of(error)}") from error
         for path in files:
             home = path.absolute().parent
             match = DIRECTORY.fullmatch(home.name)

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from eosctl.codecs.profiles import decode_profiles, require_no_references
 from eosctl.codecs.properties import ENCODING, decode_properties
-from eosctl.errors import ConfigError, Refused
+from eosctl.errors import ConfigError, Refused, reason_of
 from eosctl.files import PROFILES, read_bounded, read_text
 from eosctl.model.client_properties import REFERENCE
 from eosctl.model.profile import Profiles
@@ -142,7 +142,7 @@ def _read_own_file(path: Path) -> bytes:
             _require_own(path, os.fstat(file.fileno()))
             return read_bounded(file, PROFILES)
     except OSError as error:
-        raise ConfigError(f"cannot read {path}: {error.strerror or error}") from error
+        raise ConfigError(f"cannot read {path}: {reason_of(error)}") from error
 
 
 def _require_own(path: Path, found: os.stat_result) -> None:

@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from eosctl.analysis.acl_findings import find_hidden
 from eosctl.analysis.authorizer import Authorizer
@@ -26,7 +27,7 @@ from eosctl.model.offsets import SourceSupport
 from eosctl.model.plan import CreateAcls, DeleteAcls, needed_first
 from eosctl.model.preconditions import AclsPresent, PlanFacts
 from eosctl.model.skipped import Skipped
-from eosctl.planning.acl_difference import _partly_denies, compare_acls, plan_acl_changes
+from eosctl.planning.acl_difference import _partly_denies, compare_acls, plan_acl_changes, removable_extras
 from eosctl.planning.acls import plan_acls
 from eosctl.planning.undo import undo_plan
 from tests.planning.test_acls import NAMES, SINK, SOURCE, WORKER, _no_certificate, lines, plan, sasl, with_settings
@@ -95,6 +96,26 @@ def test_a_super_user_has_every_permission():
 def test_bindings_of_another_cluster_are_not_known():
     difference = compare_acls(WISH, PLAN, NEEDED, frozenset({"other:9092"}))
     assert all(isinstance(each.status, Skipped) for each in difference.compared)
+
+    assert changes_elsewhere(difference).steps == (), "nothing of another cluster is created in this one"
+
+
+def changes_elsewhere(difference: AclDifference):
+    return plan_acl_changes(difference, PLAN, NEEDED, "cluster-2", 1, prune=False)
+
+
+def test_a_client_whose_config_names_no_brokers_is_in_a_cluster_that_is_not_named():
+    nameless = replace(PLAN, bindings=tuple(each._replace(cluster=frozenset()) for each in PLAN.bindings[:1]))
+    [compared] = compare_acls(WISH, nameless, NEEDED, HERE).compared
+    assert isinstance(compared.status, Skipped)
+    assert "belongs to the cluster at a cluster that is not named" in compared.status.reason
+
+
+def test_only_an_extra_that_is_still_there_is_removed():
+    gone = AclBinding("User:producer", Operation.WRITE, transactional_id("g-gone-0"))
+    difference = compare(NEEDED | {gone})
+    assert [each.binding for each in removable_extras(NEEDED | {gone}, PLAN, difference.extra)] == [gone]
+    assert removable_extras(NEEDED, PLAN, difference.extra) == ()
 
 
 def test_extras_are_those_of_the_plans_own_kinds_only():
@@ -377,6 +398,17 @@ def test_a_name_that_no_topic_can_have_is_reported_where_only_the_connector_know
 def test_who_else_may_write_the_config_topic_or_take_an_id_is_named(principal, operation, pattern, guarded):
     others = compare(NEEDED | {AclBinding(f"User:{principal}", operation, pattern)}).others
     assert [str(each.guarded) for each in others] == ([guarded] if guarded else [])
+
+
+@pytest.mark.parametrize("denied", [False, True])
+def test_one_id_below_a_planned_prefix_is_named_whatever_is_denied_of_the_prefix(denied: bool):
+    wish = replace(WISH, pattern_type=PREFIXED)
+    planned = plan_acls(wish, lambda _: "")
+    granted = AclBinding("User:eve", Operation.WRITE, transactional_id("g-c-0"))
+    denial = AclBinding("User:eve", Operation.WRITE, transactional_id("g-c-", PREFIXED), Permission.DENY)
+    existing = frozenset({granted, denial} if denied else {granted})
+    [other] = compare_acls(wish, planned, existing, HERE).others
+    assert (other.binding, str(other.guarded)) == (granted, "TransactionalId prefixed g-c-")
 
 
 def test_denied_principals_and_super_users_are_not_listed_as_others():

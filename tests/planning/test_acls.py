@@ -9,7 +9,13 @@ from eosctl.errors import ConfigError
 from eosctl.model.acl_plan import AclPlan, AclRequest, PlannedBinding
 from eosctl.model.acls import AclBinding, Operation, PatternType, transactional_id
 from eosctl.model.client_properties import UNREAD, Property
-from eosctl.model.client_roles import ClientRole, ConnectCluster, ConnectorConfig, WorkerConfig
+from eosctl.model.client_roles import (
+    ClientRole,
+    ConnectCluster,
+    ConnectorConfig,
+    StreamsApplication,
+    WorkerConfig,
+)
 from eosctl.model.offsets import SourceSupport
 from eosctl.model.skipped import Skipped
 from eosctl.model.versions import KafkaVersion
@@ -710,6 +716,96 @@ def test_checkpoints_are_of_the_mirrored_topics_only(topics: str, described: set
     assert names(lines, "at-a Describe Topic ") - {syncs} == described
     own = {"A.checkpoints.internal", "mm2-configs.A.internal", "mm2-offsets.A.internal", "mm2-status.A.internal"}
     assert names(lines, "at-b Read Topic ") - own == committed
+
+
+def mirrored(settings: str, **request: object) -> set[str]:
+    """Lines of the flow from A to B with these settings."""
+    text = MIRROR_MAKER.format(a=JAAS.format("at-a"), b=JAAS.format("at-b"))
+    clusters = decode_worker_file(text + settings, "mm2.properties")
+    return {line(each) for each in plan_acls(AclRequest(clusters, **request), _no_certificate).bindings}  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("setting", "needed"),
+    [
+        ("emit.offset-syncs.enabled", {"at-a Write Topic mm2-offset-syncs.B.internal"}),
+        ("sync.topic.acls.enabled", {"at-a Describe Cluster kafka-cluster", "at-b Alter Cluster kafka-cluster"}),
+        ("sync.topic.configs.enabled", {"at-b AlterConfigs Topic A.orders"}),
+    ],
+)
+def test_a_mirror_needs_nothing_for_what_is_switched_off(setting: str, needed: set[str]):
+    assert needed <= mirrored("")
+    assert needed.isdisjoint(mirrored(f"{setting} = false"))
+
+
+@pytest.mark.parametrize(("exists", "creates"), [(True, False), (False, True)])
+def test_a_mirrored_topic_that_exists_is_not_created_and_a_prefix_never_exists(exists: bool, creates: bool):
+    found = mirrored("", topics_known={"A.orders": exists, "A.logs-": exists}, here=frozenset({"b:9092"}))
+    assert ("at-b Create Topic A.orders" in found) is creates
+    assert "at-b Create Topic prefixed A.logs-" in found
+
+
+def test_heartbeats_come_with_a_flow_that_mirrors_topics_and_not_with_its_checkpoints():
+    [cluster, *others] = (
+        replace(each, connectors=tuple(one for one in each.connectors if not _is_source(one, "C")))
+        for each in decode_worker_file(RING, "mm2.properties")
+    )
+    assert any(one.get("source.cluster.alias") == "C" for each in (cluster, *others) for one in each.connectors)
+    users = {(role, None): f"User:{role}" for role in ClientRole}
+    found = plan_acls(AclRequest((cluster, *others), principals=users), _no_certificate).bindings
+    read = names({line(each) for each in found if "a:9092" in each.cluster}, "mirror-source-consumer Read Topic ")
+    assert {each for each in read if each.endswith("heartbeats")} == {"heartbeats"}
+
+
+def _is_source(connector: ConnectorConfig, alias: str) -> bool:
+    return connector.class_name == "MirrorSource" and connector.get("source.cluster.alias") == alias
+
+
+def test_group_offsets_are_committed_in_any_topic_where_the_policy_names_them_in_its_own_way():
+    own = "replication.policy.class = org.example.Own\n"
+    assert "at-b Read Topic *" not in mirrored(own)
+    assert "at-b Read Topic *" in mirrored(f"{own}sync.group.offsets.enabled = true")
+
+
+@pytest.mark.parametrize("here", [HERE, None])
+def test_a_streams_application_needs_its_acls_in_the_cluster_that_was_asked(here: frozenset[str] | None):
+    application = StreamsApplication("clicks", ("in",), ("out",))
+    named = {(ClientRole.STREAMS, None): "User:app"}
+    found = plan_acls(AclRequest((), streams=application, here=here, principals=named), _no_certificate).bindings
+    assert {(line(each), each.cluster) for each in found} == {
+        (f"app {each}", here or frozenset())
+        for each in (
+            "Read Group clicks",
+            "Write TransactionalId prefixed clicks-",
+            "Read Topic in",
+            "Write Topic out",
+            "Create Topic prefixed clicks-",
+            "Read Topic prefixed clicks-",
+            "Write Topic prefixed clicks-",
+            "Delete Topic prefixed clicks-",
+        )
+    }
+
+
+def test_a_cluster_is_one_with_the_workers_whose_brokers_it_shares():
+    one, both = frozenset({"k1:9092"}), frozenset({"k1:9092", "k2:9092"})
+    asked = request(at("k1:9092"), here=both)
+    assert {each.cluster for each in plan_acls(asked, _no_certificate).bindings} == {both}
+    assert {each.cluster for each in plan_acls(replace(asked, here=None), _no_certificate).bindings} == {one}
+
+
+@pytest.mark.parametrize(
+    ("worker", "connector", "subject"),
+    [
+        ({"status.storage.topic": Property("${env:STATUS}", "w")}, SOURCE, "a worker"),
+        ({}, with_settings(SOURCE, topic="${a:b}"), "c"),
+    ],
+)
+def test_a_reference_is_reported_of_the_worker_or_connector_that_has_it(worker, connector, subject: str):
+    given = WorkerConfig({**WORKER.properties, **worker})
+    asked = AclRequest((ConnectCluster((given,), (connector,)),), SourceSupport.ENABLED)
+    found = plan_acls(asked, _no_certificate).findings
+    assert [each.subject for each in found if each.name == "reference-unresolved"] == [subject]
 
 
 def names(lines: set[str], beginning: str) -> set[str]:

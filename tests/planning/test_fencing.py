@@ -25,7 +25,7 @@ from eosctl.model.preconditions import ConnectorFacts
 from eosctl.model.skipped import Skipped
 from eosctl.model.transactions import TransactionDescription, TransactionState
 from eosctl.model.workers import LiveOwners
-from eosctl.planning.fencing import find_unproved, plan_fencing, prove, select_candidates
+from eosctl.planning.fencing import choose_transaction_timeout, find_unproved, plan_fencing, prove, select_candidates
 from eosctl.planning.producing_elsewhere import find_clusters
 from eosctl.render.answers.fencing import view_fencing_plan
 
@@ -273,6 +273,22 @@ def test_a_transaction_of_two_phase_commit_is_fenced_with_a_warning() -> None:
     assert warning.startswith("1 transactional ID (a) with an open transaction of two-phase commit (KIP-939)")
 
 
+@pytest.mark.parametrize(
+    ("asked", "limit", "sent"),
+    [
+        (None, 900_000, 60_000),
+        (None, 30_000, 30_000),
+        (30_000, 900_000, 30_000),
+        (1_000_000, 900_000, 900_000),
+        (1_000_000, Skipped("no broker answers"), 1_000_000),
+    ],
+)
+def test_the_timeout_that_is_sent_is_the_wanted_one_or_the_producers_default_within_the_brokers_limit(
+    asked: int | None, limit: int | Skipped, sent: int
+) -> None:
+    assert choose_transaction_timeout(FencingRequest(transaction_timeout_ms=asked), limit) == sent
+
+
 def result(outcome: FenceOutcome, error: str | None = None, coordinator: int | None = 2) -> FenceResult:
     message = None if error is None else FenceError(error, "so it said")
     return FenceResult(
@@ -388,6 +404,8 @@ def found(
         ({"producer": THERE, "support": OFF, "source": THERE}, "its offsets are in cluster here, not in there"),
         ({"producer": THERE, "support": UNKNOWN}, "depends on the workers' exactly.once.source.support"),
         ({"producer": THERE, "support": UNKNOWN, "move": FROM_OWN, "source": THERE}, None),
+        ({"producer": THERE, "support": UNKNOWN, "workers": THERE, "source": THERE}, None),
+        ({"producer": THERE, "support": OFF, "workers": UNKNOWN}, "it will keep its offsets there, not in here; name"),
         ({"producer": THERE, "support": ON, "target": THERE, "stays": True}, None),
         ({"producer": THERE, "support": OFF, "target": THERE, "stays": True}, None),
     ],

@@ -35,6 +35,7 @@ from eosctl.model.preconditions import (
     OffsetsUnchanged,
     TopicNow,
 )
+from eosctl.model.records import RecordState, java_partition
 from eosctl.model.skipped import Skipped
 from eosctl.model.strimzi import OperatedConnectors
 from eosctl.model.topics import TopicFacts
@@ -361,6 +362,12 @@ OWN_FACTS = replace(
     topics={**NEW_FACTS.topics, (S, "own"): None},
     offsets={**NEW_FACTS.offsets, (S, "own"): topic_of("own", 0, [])},
 )
+
+
+@pytest.mark.parametrize(("value", "state"), [(None, RecordState.COMMITTED), (b'{"lsn":3}', RecordState.OPEN)])
+def test_an_offset_that_was_deleted_or_never_committed_was_not_left_behind(value: bytes | None, state: RecordState):
+    held = topic_of("offsets", 3, [(java_partition(ORDERS_KEY, 3), ORDERS_KEY, value)], state)
+    assert plan_restore(CREATE, replace(NEW_FACTS, offsets={(S, "offsets"): held})).objections == ()
 
 
 def left(offsets: dict[bytes, bytes | None]) -> MigrationFacts:

@@ -526,6 +526,19 @@ def test_a_transaction_is_aborted_once_it_is_older_than_the_longest_timeout(age_
     assert bool(plan_abort(WISH, [hanging(opened(age_ms=age_ms))], NOW, "cluster").objections) is refused
 
 
+@pytest.mark.parametrize(
+    ("timeout_ms", "words"),
+    [
+        (NOW - STARTED + 1, "its coordinator aborts it at 2026-09-21T14:13:20.001Z, when its timeout has passed"),
+        (NOW - STARTED, "its timeout has passed 0 seconds ago: its coordinator may abort it at any moment"),
+        (NOW - STARTED - 1_000, "its timeout has passed 1 second ago: its coordinator may abort it at any moment"),
+    ],
+)
+def test_a_commit_is_warned_of_the_moment_at_which_the_coordinator_aborts(timeout_ms: int, words: str):
+    planned = plan_commit(COMMIT, facts(described=replace(described(), timeout_ms=timeout_ms)))
+    assert planned.warnings[-1] == words
+
+
 @pytest.mark.parametrize(("epoch", "refused"), [(32_766, False), (32_767, True)])
 def test_the_last_epoch_of_a_client_is_one_that_it_may_have(epoch: int, refused: bool):
     held = ProducerIdAndEpoch(42, epoch)
@@ -610,6 +623,17 @@ def test_a_client_at_work_under_the_same_epoch_is_stopped_first():
         LACKING, [unmarked(state=TransactionState.COMPLETE_COMMIT)], NOW, "cluster"
     ).plan.steps
     assert isinstance(step.step, WriteCommitMarker)
+
+
+def test_another_producers_transaction_under_the_same_id_does_not_stand_against_the_marker():
+    ongoing = unmarked(state=TransactionState.ONGOING)
+    described = ongoing.transaction.description
+    later = replace(described, producer=ProducerIdAndEpoch(9, 3))
+    verdict = replace(ongoing, transaction=replace(ongoing.transaction, description=later))
+    planned = plan_missing_markers(LACKING, [verdict], NOW, "cluster")
+    assert (len(planned.plan.steps), planned.objections, planned.hint) == (1, (), None)
+    refused = plan_missing_markers(LACKING, [ongoing], NOW, "cluster")
+    assert refused.hint == "`eosctl transactions hanging` shows what hangs, and which decision the log has"
 
 
 @pytest.mark.parametrize(
