@@ -237,7 +237,7 @@ def _similar(keys: Keys) -> Collection[list[OffsetKey]]:
     for key in keys.values():
         if isinstance(key, OffsetKey):
             try:
-                members = frozenset((key.partition or {}).items())
+                members = frozenset(key.members.items())
             except TypeError:  # nested, which no worker writes
                 members = frozenset()
             identity = key.connector, members

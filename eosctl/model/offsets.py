@@ -32,6 +32,11 @@ class OffsetKey(Struct, frozen=True):
     connector: str
     partition: SourcePartition | None
 
+    @property
+    def members(self) -> SourcePartition:
+        """The source partition; that of a null has none."""
+        return self.partition or {}
+
 
 class MalformedKey(Struct, frozen=True):
     """A key that is not of that form, and why; workers ignore its record. raw None is a null key."""

@@ -100,7 +100,7 @@ def _mirror_source(planner: Planner, connector: ConnectorConfig) -> Iterator[Nee
     source = planner.client(connector, ClientRole.MIRROR_SOURCE_ADMIN)
     consumer = planner.client(connector, ClientRole.MIRROR_SOURCE_CONSUMER)
     target = planner.client(connector, ClientRole.MIRROR_TARGET_ADMIN)
-    all_exist = all(_exists(planner, target, pattern) for pattern in mirrored_topics(connector))
+    all_exist = all(planner.is_there(target, pattern) for pattern in mirrored_topics(connector))
     for pattern in source_topics(connector):
         yield consumer.needs(
             Operation.READ,
@@ -200,10 +200,6 @@ def _mirrored(planner: Planner, connector: ConnectorConfig, source: Client) -> I
         )
 
 
-def _exists(planner: Planner, client: Client, pattern: ResourcePattern) -> bool:
-    return pattern.pattern_type is PatternType.LITERAL and planner.exists(client, pattern.name) is True
-
-
 def _target_topics(
     planner: Planner, connector: ConnectorConfig, target: Client, pattern: ResourcePattern
 ) -> Iterator[Need]:
@@ -215,7 +211,7 @@ def _target_topics(
         symptom="topics that exist are taken for missing: 'Could not create topic' in the log",
         loss="knowing which topics exist: their creation is tried again and again, and partitions are not added",
     )
-    if not _exists(planner, target, pattern):
+    if not planner.is_there(target, pattern):
         yield target.needs(
             Operation.CREATE,
             pattern,
@@ -475,9 +471,10 @@ def _writing(planner: Planner, client: Client) -> Iterator[Need]:
         if planner.request.broker_version < ABORT_WITH_ALTER
         else (Operation.ALTER, "KafkaApis.handleWriteTxnMarkersRequest (KAFKA-16513)")
     )
-    for operation, source, what, command in (
-        (Operation.ALTER, "AclApis.handleCreateAcls", "ACLs are created and removed", "apply"),
-        (*markers, "hanging transactions are aborted", "transactions abort"),
+    aborting = "aborting hanging transactions"
+    for operation, source, what, command, loss in (
+        (Operation.ALTER, "AclApis.handleCreateAcls", "ACLs are created and removed", "apply", "applying ACL plans"),
+        (*markers, "hanging transactions are aborted", "transactions abort", aborting),
     ):
         yield client.needs(
             operation,
@@ -485,7 +482,7 @@ def _writing(planner: Planner, client: Client) -> Iterator[Need]:
             what,
             source=source,
             symptom=f"eosctl {command} ends with exit code 5",
-            loss="applying ACL plans" if command == "apply" else "aborting hanging transactions",
+            loss=loss,
         )
 
 
@@ -517,7 +514,7 @@ def _moving(planner: Planner, client: Client, name: str) -> Iterator[Need]:
         symptom="eosctl migrate-offsets and eosctl offsets restore end with exit code 5",
         loss="moving offsets into this topic, and restoring them",
     )
-    if not planner.exists(client, name):
+    if not planner.is_there(client, topic(name)):
         yield client.needs(
             Operation.CREATE,
             topic(name),

@@ -145,6 +145,10 @@ class Planner(Struct, frozen=True):
         here = self.request.here
         return self.request.topics_known.get(topic) if here is None or same_cluster(client.cluster, here) else None
 
+    def is_there(self, client: Client, pattern: ResourcePattern) -> bool:
+        """True if the pattern is of one topic, and that is known to exist in this client's cluster."""
+        return pattern.pattern_type is PatternType.LITERAL and self.exists(client, pattern.name) is True
+
 
 # ACLs for the worker's principal.
 #
@@ -340,8 +344,7 @@ def _topic_creation(planner: Planner, connector: ConnectorConfig, pattern: Resou
         source="AbstractWorkerSourceTask.maybeCreateTopic, TopicAdmin.describeTopics (KIP-158)",
         symptom="tasks FAILED: Not authorized to describe topic(s)",
     )
-    exists = pattern.pattern_type is PatternType.LITERAL and planner.exists(admin, pattern.name)
-    if not exists:
+    if not planner.is_there(admin, pattern):
         yield admin.needs(
             Operation.CREATE,
             pattern,

@@ -21,7 +21,7 @@ from eosctl.model.migration import MergeRule, Move
 from eosctl.model.names import Side
 from eosctl.model.offsets import Entry, OffsetKey
 from eosctl.model.plan import Plan, PlannedStep, ReadAgain, StopConnector, VerifyOffsets, WriteOffsets
-from eosctl.model.preconditions import ClusterIs, OffsetsUnchanged, Precondition, TopicIsCompact
+from eosctl.model.preconditions import OffsetsUnchanged, Precondition, TopicIsCompact
 from eosctl.model.report import Severity
 from eosctl.planning.migration import Merged, after_writing, merge_offsets, text
 from eosctl.planning.restore import find_differences, writes_of
@@ -42,7 +42,7 @@ def reading_again(plan: Plan) -> Plan | None:
     if not stops or not writes or any(move is None and not _is_in_place(step) for step, move in writes):
         return None
     names = dict.fromkeys(step.connector if move is None else move.connector for step, move in writes)
-    again = [PlannedStep(ReadAgain(Side.SOURCE, name), _clusters(stops[0])) for name in names]
+    again = [PlannedStep(ReadAgain(Side.SOURCE, name), stops[0].preconditions) for name in names]
     rest = [each for each in plan.steps if each not in stops]
     return replace(plan, steps=(*stops, *again, *rest))
 
@@ -126,10 +126,10 @@ def _new_differences(step: WriteOffsets, held: Sequence[Entry]) -> Iterator[str]
 
 
 def _differences(connector: str, raw: bytes, before: bytes | None, after: bytes | None) -> Iterator[str]:
-    key, was, now = decode_offsets_key(raw), decode_offsets_value(before), decode_offsets_value(after)
-    if isinstance(key, OffsetKey) and isinstance(was, Mapping) and isinstance(now, Mapping):
-        found = find_differences(connector, key.partition or {}, was, now, force=False)
-        yield from (each.message for each in found if each.severity is Severity.ERROR)
+    match decode_offsets_key(raw), decode_offsets_value(before), decode_offsets_value(after):
+        case OffsetKey() as key, Mapping() as was, Mapping() as now:
+            found = find_differences(connector, key.members, was, now, force=False)
+            yield from (each.message for each in found if each.severity is Severity.ERROR)
 
 
 def _write(step: WriteOffsets, planned: PlannedStep, move: Move | None, found: Found, merged: Merged) -> PlannedStep:
@@ -174,7 +174,3 @@ def _place(step: WriteOffsets | VerifyOffsets) -> Place:
 def _partitions(planned: PlannedStep) -> int:
     [partitions] = {each.partitions for each in planned.preconditions if isinstance(each, TopicIsCompact)}
     return partitions
-
-
-def _clusters(planned: PlannedStep) -> tuple[Precondition, ...]:
-    return tuple(each for each in planned.preconditions if isinstance(each, ClusterIs))

@@ -229,7 +229,10 @@ def text(raw: bytes | None) -> str:
     """A key or value for people: cut where it is long, `deleted` for a tombstone."""
     if raw is None:
         return "deleted"
-    shown = raw.decode("utf-8", "replace")
+    return _cut(raw.decode("utf-8", "replace"))
+
+
+def _cut(shown: str) -> str:
     return shown if len(shown) <= SHOWN else shown[:SHOWN] + "…"
 
 
@@ -295,8 +298,7 @@ def contradiction(answer: Sequence[ConnectorOffset], entries: Iterable[Entry], *
     wrong = pluralize(len(others), "offset that is not there", "offsets that are not there")
     for found, what in ((others, wrong), (lost, f"none for {pluralize(len(lost), 'source partition')}")):
         if found:
-            example = found[0] if len(found[0]) <= SHOWN else found[0][:SHOWN] + "…"
-            return f"{what} (the first: {example})"
+            return f"{what} (the first: {_cut(found[0])})"
     return None
 
 
@@ -324,8 +326,7 @@ def _is_exact(partition: SourcePartition) -> bool:
 
 
 def _is_found(key: OffsetKey) -> bool:
-    partition = key.partition or {}
-    return encode_offsets_key(key.connector, hash_map_order(partition)) == key.raw
+    return encode_offsets_key(key.connector, hash_map_order(key.members)) == key.raw
 
 
 def _finding(move: Move, different: str) -> Finding:

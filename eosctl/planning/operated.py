@@ -54,11 +54,11 @@ def for_operator(planned: Planned, operated: OperatedConnectors) -> Planned:
     new = _new_connectors(planned.plan)
     against = dict(objections(planned.plan, operated))
     steps = planned.plan.steps
-    if operated.directory is not None and not against:
+    if not against:  # without a directory for the resources each of these steps is an objection
         steps = tuple(each for step in steps for each in _waiting(step, planned.plan, operated, new))
     plan = in_terms_of_resources(replace(planned.plan, steps=steps, operated=operated))
     hint = next(iter(against.values()), planned.hint)
-    if planned.objections and (planned.hint == STOP_HINT or "/stop" in (planned.hint or "")):
+    if planned.hint == STOP_HINT or "/stop" in (planned.hint or ""):
         hint = STOP_BY_RESOURCE
     return replace(planned, plan=plan, objections=(*planned.objections, *against), hint=hint)
 

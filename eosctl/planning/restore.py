@@ -418,7 +418,7 @@ class _Planner:
                 connector = self._request.connector
                 # Leftovers of a former connector of that name are overwritten only if the user agrees.
                 force = self._request.force or self._request.new is not None
-                yield from find_differences(connector, key.partition or {}, before, after, force=force)
+                yield from find_differences(connector, key.members, before, after, force=force)
 
     def changing(self) -> tuple[ConnectorOffset, ...]:
         """The offsets of the file without those from which the connector goes on anyway."""

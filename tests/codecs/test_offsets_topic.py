@@ -76,6 +76,7 @@ def test_the_plain_way_reads_only_what_json_in_full_reads_alike(
 
 def test_a_null_source_partition_is_a_key() -> None:
     assert decode_offsets_key(b'["c",null]') == OffsetKey(b'["c",null]', "c", None)
+    assert OffsetKey(b'["c",null]', "c", None).members == {}
 
 
 @pytest.mark.parametrize(

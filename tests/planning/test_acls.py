@@ -280,6 +280,30 @@ def test_eosctls_own_principal_is_planned_where_it_is_named():
     )
 
 
+@pytest.mark.parametrize(("exists", "creates"), [(True, False), (False, True)])
+def test_eosctl_creates_an_offsets_topic_that_does_not_exist(exists: bool, creates: bool):
+    named = {(ClientRole.EOSCTL, None): "User:tool"}
+    found = lines(plan(SOURCE, principals=named, topics_known={"offsets": exists}), "tool", optional=True)
+    assert ("tool Create Topic offsets" in found) is creates
+
+
+def test_what_eosctl_cannot_do_without_an_acl_on_the_cluster_is_said_of_each():
+    found = plan(SOURCE, principals={(ClientRole.EOSCTL, None): "User:tool"}, broker_version=KafkaVersion(3, 7))
+    losses = {line(each): each.loss for each in found.bindings}
+    assert losses["tool Alter Cluster kafka-cluster"] == "applying ACL plans"
+    assert losses["tool ClusterAction Cluster kafka-cluster"] == "aborting hanging transactions"
+
+
+def test_the_topics_that_a_user_names_for_a_sink_win_over_its_config():
+    found = lines(plan(replace(SINK, topics=("named",))), "consumer")
+    assert found == {"consumer Read Topic named", "consumer Read Group connect-s"}
+
+
+def test_topics_below_a_prefix_are_created_whichever_topic_has_its_name():
+    found = plan(debezium(**CREATED), phase=SourceSupport.DISABLED, topics_known={"shop.": True})
+    assert "admin Create Topic prefixed shop." in lines(found, optional=True)
+
+
 @pytest.mark.parametrize(("version", "action"), [((3, 7), True), ((3, 8), False)])
 def test_aborting_needs_cluster_action_on_brokers_before_3_8(version, action):
     principals = {(ClientRole.EOSCTL, None): "User:tool"}

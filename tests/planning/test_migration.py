@@ -37,7 +37,7 @@ from eosctl.model.preconditions import (
 )
 from eosctl.model.records import RecordState, java_partition
 from eosctl.model.skipped import Skipped
-from eosctl.model.strimzi import OperatedConnectors
+from eosctl.model.strimzi import STOP_BY_RESOURCE, OperatedConnectors
 from eosctl.model.topics import TopicFacts
 from eosctl.model.versions import KafkaVersion
 from eosctl.model.workers import LiveOwner, LiveOwners
@@ -631,6 +631,11 @@ def test_connectors_without_an_operator_are_left_alone():
             "no KafkaConnector can be called New_1",
         ),
         (
+            PlannedStep(SetConnectorConfig(SOURCE, "c", {}, {}, "x"), STOPPED),
+            EMITTED,
+            "no resource of connector x was given",
+        ),
+        (
             PlannedStep(SetConnectorConfig(SOURCE, "new", {}, {}, "c"), STOPPED),
             MIRRORED,
             "KafkaMirrorMaker2 m, which runs it in its own Connect cluster and names it after its clusters",
@@ -647,19 +652,66 @@ def test_a_plan_changes_one_connector_of_a_mirror_maker():
     assert for_operator(plan(STOP, CONFIGURE), MIRRORED).objections == ()
     both = for_operator(plan(STOP, PlannedStep(StopConnector(SOURCE, "d"), HERE)), MIRRORED)
     assert both.objections == ("connectors c, d are in one resource, and a plan changes one of them",)
+    unchanged = PlannedStep(VerifyOffsets(SOURCE, "t", "d", "digest"), HERE)
+    assert for_operator(plan(STOP, unchanged), MIRRORED).objections == ()
+    over_rest = for_operator(
+        plan(STOP, PlannedStep(StopConnector(SOURCE, "d"), HERE)), replace(MIRRORED, directory=None)
+    )
+    assert [each.partition(":")[0] for each in over_rest.objections] == [
+        "connector c is Strimzi's",
+        "connector d is Strimzi's",
+    ]
 
 
-def test_the_instruction_to_stop_the_connector_names_its_resource():
-    running = replace(plan(VERIFY), objections=("connector c is STARTED",), hint=STOP_HINT)
-    hint = for_operator(running, OperatedConnectors(every=True)).hint
-    assert hint is not None
-    assert hint.startswith("set state: stopped in its resource")
+def test_a_mirror_makers_connector_may_have_a_name_that_kubernetes_does_not_take():
+    name = "A->B.MirrorSourceConnector"
+    stop = PlannedStep(StopConnector(SOURCE, name), HERE)
+    assert for_operator(plan(stop), OperatedConnectors(states={name: "stopped"}, directory="/out")).objections == (
+        f"no KafkaConnector can be called {name}",
+    )
+    mirrored = OperatedConnectors(states={name: "stopped"}, mirrors={name: "m"}, directory="/out")
+    assert for_operator(plan(stop), mirrored).objections == ()
+
+
+def test_a_connector_of_the_same_name_in_the_other_connect_cluster_is_not_the_operators():
+    there = PlannedStep(VerifyOffsets(Side.TARGET, "t", "c", "d"), (ConnectorStopped(Side.TARGET, "c"),))
+    assert for_operator(plan(there), EMITTED).objections == ()
+
+
+def test_a_new_name_that_is_not_resumed_is_created_stopped_by_its_resource():
+    configured = PlannedStep(SetConnectorConfig(SOURCE, "new", {}, {}, "c"), STOPPED)
+    made = for_operator(plan(configured, RESUME), replace(EMITTED, states={"c": "stopped"}))
+    created = "/out/new.created.yaml"
+    assert steps(made)[0] == AwaitOperator(SOURCE, "new", created, "STOPPED", undo_file=created, copied_from="c")
+
+
+def test_a_connector_waits_for_its_own_changes_alone():
+    other = PlannedStep(SetConnectorConfig(SOURCE, "d", {"tasks.max": "2"}, {"tasks.max": "1"}), STOPPED)
+    made = for_operator(plan(STOP, CONFIGURE, other, RESUME), EMITTED)
+    changes = {"offsets.storage.topic": "t"}
+    assert [each.settings for each in steps(made) if isinstance(each, AwaitOperator)] == [{}, changes, changes]
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (STOP_HINT, STOP_BY_RESOURCE),
+        ("stop it again (PUT /connectors/c/stop)", STOP_BY_RESOURCE),
+        ("name that topic", "name that topic"),
+        (None, None),
+    ],
+)
+def test_the_instruction_to_stop_the_connector_names_its_resource(given: str | None, told: str | None):
+    running = replace(plan(VERIFY), objections=("connector c is STARTED",), hint=given)
+    assert for_operator(running, OperatedConnectors(every=True)).hint == told
 
 
 def test_remaining_steps_by_hand_are_described_by_the_resource():
     resumed, other = (resumed_by_hand(f"resume connector {name}", name) for name in ("c", "cc"))
     made = for_operator(plan(PlannedStep(resumed), PlannedStep(other)), OperatedConnectors(states={"c": "stopped"}))
     assert steps(made) == [ManualStep("resume connector c (state: running in its resource)"), other]
+    asked = ManualStep("look at the source", "c")
+    assert steps(for_operator(plan(PlannedStep(asked)), EMITTED)) == [asked], "it is the same with an operator"
 
 
 # The schema history of a connector that goes to another Kafka cluster.

@@ -20,9 +20,17 @@ from eosctl.model.migration import (
 )
 from eosctl.model.names import Side
 from eosctl.model.offsets import ConnectorOffset, OffsetsTopic, ReplicationSlot, SourceRead, SourceServer
-from eosctl.model.plan import Plan, ResumeConnector, StopConnector, WriteOffsets, lacking
+from eosctl.model.plan import (
+    Plan,
+    PlannedStep,
+    ResumeConnector,
+    StopConnector,
+    VerifyOffsets,
+    WriteOffsets,
+    lacking,
+)
 from eosctl.model.planned import Planned
-from eosctl.model.preconditions import ConnectorFacts, ConnectorStopped, NoOpenTransaction, TopicNow
+from eosctl.model.preconditions import ConnectorFacts, ConnectorStopped, NoOpenTransaction, OffsetsUnchanged, TopicNow
 from eosctl.model.records import RecordState, java_partition
 from eosctl.model.report import Severity
 from eosctl.model.skipped import Skipped
@@ -299,8 +307,21 @@ def test_it_is_refused_where_the_target_has_other_offsets_by_then():
         with_found(plan, {**there, (T, "new", "c"): held}, 7)
 
 
-def test_a_plan_that_stops_no_connector_stays_unchanged():
+def test_a_plan_that_stops_no_connector_or_writes_no_offsets_stays_unchanged():
     assert reading_again(plan_migration(ALL, FACTS).plan) is None
+    without = [each for each in PLANNED.steps if not isinstance(each.step, WriteOffsets)]
+    assert reading_again(replace(PLANNED, steps=tuple(without))) is None
+
+
+def test_offsets_of_no_known_source_are_written_as_planned():
+    """A plan between clusters that is undone writes the target's own offsets."""
+    write, verify = (each for each in PLANNED.steps if isinstance(each.step, WriteOffsets | VerifyOffsets))
+    copied = [each for each in write.preconditions if isinstance(each, OffsetsUnchanged) and each.side is S]
+    kept = replace(write, preconditions=tuple(each for each in write.preconditions if each not in copied))
+    stop = PlannedStep(StopConnector(S, "c"))
+    assert reading_again(replace(PLANNED, steps=(stop, kept, verify))) is None
+    assert with_found(replace(PLANNED, steps=(kept, verify)), {}, PLANNED.as_of).steps == (kept, verify)
+    assert places_read(replace(PLANNED, steps=(replace(verify, preconditions=tuple(copied)),))) == ()
 
 
 FROM_FILE = replace(RESTORE, offsets=(AT_9, ConnectorOffset({"f": 2}, None)), stop=True, resume=True, kept=True)
@@ -330,8 +351,9 @@ def applied_to(plan: Plan, *records: Written) -> Plan:
         [(HOME, KEY, b'{"p":12}'), (java_partition(OTHER, 3), OTHER, b'{"p":5}')],
         [(HOME, KEY, b'{"p":9}')],
         [],
+        [(HOME, KEY, b'{"p":12}', RecordState.OPEN)],
     ],
-    ids=["unchanged", "moved on", "with a new source partition", "at the file's offset", "deleted"],
+    ids=["unchanged", "moved on", "with a new source partition", "at the file's offset", "deleted", "not committed"],
 )
 @pytest.mark.parametrize("then", [b'{"p":10}', b'{"p":9}'], ids=["ahead", "at the file's offset"])
 def test_a_restore_that_waited_for_apply_becomes_the_one_planned_of_the_stopped_connector(
