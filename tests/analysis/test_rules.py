@@ -19,7 +19,7 @@ from eosctl.model.leftovers import Leftover, LeftoverKind, MissingMarker
 from eosctl.model.names import ConnectorTaskId, ProducerIdAndEpoch, TopicPartition
 from eosctl.model.offsets import SourceSupport
 from eosctl.model.report import Finding, Severity, exit_code
-from eosctl.model.skipped import Skipped
+from eosctl.model.skipped import Skipped, not_asked
 from eosctl.model.times import ClusterClock
 from eosctl.model.topics import PartitionOffsets, TopicFacts
 from eosctl.model.transaction_log import TransactionLogValue
@@ -165,7 +165,7 @@ CONDITIONS = [
     ("EOS030", but(inspection=inspection(tasks(40)), transaction_log=ONE_COORDINATOR), "x", "none of its tasks runs"),
     ("EOS030", but(inspection=inspection(tasks(6, **{"admin.override.retry.backoff.ms": "20000",
                                                      "admin.override.retry.backoff.max.ms": "20000"})),
-                   transaction_log=ONE_COORDINATOR), "x", "about 95 s"),
+                   transaction_log=ONE_COORDINATOR), "x", "about 100 s"),
     ("EOS031", but(brokers={0: BROKER | {"transaction.max.timeout.ms": "60000"}}), "broker 0", "is 60000"),
     ("EOS040", but(brokers={0: BROKER}, transaction_log=None), "broker 0", "1 brokers live"),
     ("EOS040", but(transaction_log=transaction_log(1)), "__transaction_state", "replication factor 1"),
@@ -458,12 +458,34 @@ def test_a_rule_with_unread_facts_is_skipped(rule) -> None:
         assert "denied" in said.cannot_tell[0]
 
 
+NOT_ASKED = not_asked("not asked")
+
+
+@pytest.mark.parametrize(
+    ("rule_id", "evidence", "complete"),
+    [
+        ("EOS104", but(inspection=NOT_ASKED, brokers=NOT_ASKED), True),
+        ("EOS104", but(inspection=NOT_ASKED, brokers=UNREAD), False),
+        ("EOS104", but(inspection=UNREAD, brokers=UNREAD), False),
+        ("EOS111", but(inspection=inspection(**{"producer.override.bootstrap.servers": "o:1"})), True),
+        ("EOS119", but(groups_elsewhere={"x": NOT_ASKED}), True),
+        ("EOS119", but(groups_elsewhere={"x": UNREAD, "y": NOT_ASKED}), False),
+        ("EOS119", but(groups_elsewhere={"x": members("http://there"), "y": UNREAD}), False),
+        ("EOS015", but(worker_files={A: {"exactly.once.source.support": "on"}}), True),
+    ],
+)
+def test_an_answer_is_complete_where_every_fact_that_was_asked_for_was_read(rule_id, evidence, complete) -> None:
+    assert answer(rule_id, evidence).complete is complete
+
+
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
 def test_a_check_gives_findings_and_reasons_and_finds_nothing_in_what_was_not_read(rule) -> None:
-    assert [each for each in rule.check(HEALTHY) if not isinstance(each, Finding | Skipped)] == []
-    for name in rule.needs:
-        said = tuple(rule.check(but(**{name: UNREAD})))
-        assert [each for each in said if not isinstance(each, Skipped)] == [], name
+    for evidence in (HEALTHY, *(each for rule_id, each, *_ in CONDITIONS if rule_id == rule.id)):
+        found = {each.subject for each in rule.check(evidence) if isinstance(each, Finding)}
+        for name in rule.needs:
+            said = tuple(rule.check(replace(evidence, **{name: UNREAD})))
+            assert [each for each in said if not isinstance(each, Finding | Skipped)] == [], name
+            assert {each.subject for each in said if isinstance(each, Finding)} <= found, name
 
 
 LATER = {

@@ -12,7 +12,7 @@ from eosctl.model.groups import ConnectGroup, GroupMember, ShareGroup
 from eosctl.model.leftovers import Leftover, LeftoverKind, MissingMarker
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
 from eosctl.model.report import Severity
-from eosctl.model.skipped import Skipped
+from eosctl.model.skipped import Cause, Skipped
 from eosctl.model.times import ClusterClock
 from eosctl.model.topics import TopicFacts
 from eosctl.model.transaction_log import TransactionLogValue
@@ -57,6 +57,9 @@ SILENT = Skipped("denied")
 ELSEWHERE = {"producer.override.bootstrap.servers": "o:1"}
 UNCLEAN = {"unclean.leader.election.enable": "true"}
 FLUSH = {"offset.flush.interval.ms": "30000"}
+DISKLESS = {"diskless.enable": "true"}
+NOT_IDEMPOTENT = {"producer.override.enable.idempotence": "false"}
+ANOTHERS = Skipped("it is in group h", Cause.OTHER_GROUP)
 
 
 def file(**more: str) -> dict[str, str]:
@@ -96,6 +99,11 @@ MIRRORMAKER = {"mm2": {"clusters": "a, b", "b.exactly.once.source.support": "Ena
 def mirrormaker(group: str = "a-mm2", members_: ConnectGroup | Skipped = UNREAD, **more: str) -> Evidence:
     files = {"mm2": MIRRORMAKER["mm2"] | {key.replace("_", "."): value for key, value in more.items()}}
     return but(worker_files=files, group_id=group, group=members_)
+
+
+def two() -> Log:
+    """Connectors x and y, of which tests change the config."""
+    return Log().healthy("x", 1).healthy("y", 1)
 
 
 def broker(node: int = 0, **state_log: str) -> dict[int, dict[str, str]]:
@@ -383,6 +391,51 @@ FOUND: list[tuple[str, Evidence, tuple[str, ...]]] = [
     ("EOS172", history(1), ()),
     ("EOS172", history(2), ("x",)),
     ("EOS172", but(topics={"h": TopicFacts("h", 2, 3, {})}), ()),
+    # Settings that do harm only when something else fails.
+    ("EOS029", but(worker_files={"w": {"offset.storage.file.filename": "f", "clusters": "a, b"}}), ()),
+    ("EOS033", but(worker_files={"w": {"worker.sync.timeout.ms": "100"}}), ()),
+    ("EOS033", but(worker_files={A: file(worker_sync_timeout_ms="3000")}), ()),
+    ("EOS033", but(worker_files={A: file(worker_sync_timeout_ms="2999")}), (A,)),
+    ("EOS033", but(worker_files={A: file(task_shutdown_graceful_timeout_ms="59999")}), ()),
+    ("EOS033", but(worker_files={A: file(task_shutdown_graceful_timeout_ms="${env:G}")}), ()),
+    ("EOS033", but(worker_files={A: file(rebalance_timeout_ms="${env:R}")}), ()),
+    ("EOS033", but(worker_files={A: file(rebalance_timeout_ms="${env:R}", worker_sync_timeout_ms="1")}), (A,)),
+    ("EOS048", but(brokers={0: SILENT, 1: BROKER | {"producer.id.expiration.ms": "899999"}}), ("broker 1",)),
+    ("EOS048", but(brokers={0: BROKER | {"producer.id.expiration.ms": "900000"}}), ()),
+    ("EOS048", but(brokers={0: {"producer.id.expiration.ms": "899999"}}), ("broker 0",)),
+    ("EOS048", but(brokers={0: {"producer.id.expiration.ms": "9", "transaction.max.timeout.ms": "9"}}), ()),
+    ("EOS123", but(inspection=inspection(two().config("y", **ELSEWHERE)),
+                   worker_files={A: file(producer_transaction_timeout_ms="300001")}), ()),
+    ("EOS123", but(inspection=inspection(two().config("x", **OWN).config("y", **OWN)),
+                   worker_files={A: file(producer_transaction_timeout_ms="300001")}), ("x", "y")),
+    ("EOS123", but(inspection=inspection(two().config("x", **OWN)),
+                   worker_files={A: file(producer_transaction_timeout_ms="300001")}), ()),
+    ("EOS152", but(transaction_log=SILENT), ()),
+    ("EOS152", but(transaction_log=None), ()),
+    ("EOS152", but(transaction_log=transaction_log(diskless_enable="true")), ("__transaction_state",)),
+    ("EOS152", but(topics=facts(settings=DISKLESS), outputs=SILENT), ()),
+    ("EOS152", but(topics=facts(settings=DISKLESS), outputs={"x": SILENT}), ()),
+    ("EOS152", but(topics=facts("other", settings=DISKLESS)), ()),
+    ("EOS152", but(inspection=inspection(**OWN), topics=facts("own", settings=DISKLESS)), ("own",)),
+    # IDs of the leader and of tasks.
+    ("EOS055", but(inspection=inspection(**OWN, **ELSEWHERE), topics={"own": None}), ()),
+    ("EOS111", but(transactions={}, statuses={}), ()),
+    ("EOS113", but(group_id="connect", groups={"connect": "connect", "o-0": "consumer"},
+                   statuses={"cluster-o": status(0, name="cluster-o")}, inspection=UNREAD), ()),
+    ("EOS113", but(group_id="connect", groups={"connect": "connect", "o-1": "connect"},
+                   statuses={"cluster-o": status(0, name="cluster-o")}, inspection=UNREAD), ()),
+    ("EOS117", but(idle_since={"g-x-1": 0}, statuses={}), ()),
+    ("EOS118", but(other_groups={"h": members("http://o")}), ()),
+    # Overrides of workers that do not all answer, a topic that is thin and weak, a connector without a status.
+    ("EOS102", but(workers={A: SILENT}, inspection=inspection(**NOT_IDEMPOTENT)), ("x",)),
+    ("EOS102", but(workers={A: worker(A), B: worker(B, enabled=SILENT)}, inspection=inspection(**NOT_IDEMPOTENT)),
+     ("x",)),
+    ("EOS150", but(topics=facts(isr="1", settings=UNCLEAN)), ("x",)),
+    ("EOS160", but(statuses={}), ()),
+    # Workers of another group, and silent ones.
+    ("EOS010", but(workers={A: ANOTHERS, B: worker(B)}), ()),
+    ("EOS022", but(workers={A: ANOTHERS, B: worker(B)}), (A,)),
+    ("EOS022", but(workers={A: SILENT, B: worker(B)}), ()),
 ]  # fmt: skip
 
 
@@ -501,6 +554,19 @@ CANNOT_TELL: list[tuple[str, Evidence, str]] = [
     ("EOS109", but(inspection=inspection(**{"transaction.boundary": "poll"}), worker_files={}), ""),
     ("EOS109", but(inspection=inspection(**{"transaction.boundary": "connector", f"producer.override.{TIMEOUT}": "5"}),
                    worker_files={}), ""),
+    ("EOS033", but(worker_files={A: file(task_shutdown_graceful_timeout_ms="${env:G}")}),
+     f"task.shutdown.graceful.timeout.ms of {A} is '${{env:G}}'"),
+    ("EOS033", but(worker_files={A: file(rebalance_timeout_ms="${env:R}")}), f"rebalance.timeout.ms of {A} is"),
+    ("EOS033", but(worker_files={A: FILE}), ""),
+    ("EOS047", but(finalized_features={}, logged={"g-x-0": logged(client=0), "g-x-1": SILENT}), "denied"),
+    ("EOS047", but(finalized_features={}, logged={"g-x-0": logged(client=0)}), ""),
+    ("EOS047", but(finalized_features={"transaction.version": 1}, logged={"g-x-1": SILENT}), ""),
+    ("EOS121", but(statuses={"x": ConnectorStatus("x", "sink", "RUNNING", ())}, inspection=inspection(),
+                   worker_files={A: file(consumer_isolation_level="read_committed")}), ""),
+    ("EOS121", but(statuses={"x": ConnectorStatus("x", "sink", "RUNNING", ())}, inspection=inspection()),
+     "the config of x, which may set"),
+    ("EOS117", but(idle_since={"g-x-0": NOW, "g-x-1": NOW}), ""),
+    ("EOS102", but(workers={A: worker(A), B: worker(B, enabled=SILENT)}), ""),
 ]  # fmt: skip
 
 
@@ -512,6 +578,7 @@ def test_a_rule_says_what_was_not_read_where_that_could_decide(rule, evidence, r
 
 
 SEVERITIES: list[tuple[str, Evidence, Severity]] = [
+    ("EOS029", but(worker_files={"w": {"offset.storage.file.filename": "f"}}), Severity.INFO),
     ("EOS105", but(inspection=interval(59_999)), Severity.WARNING),
     ("EOS105", but(inspection=interval(60_000)), Severity.ERROR),
     ("EOS102", but(worker_files={A: file(producer_enable_idempotence="false")}), Severity.INFO),
@@ -618,6 +685,10 @@ def loaded(*versions: str, at: str = "4.3.1") -> dict[str, Any]:
         (but(**loaded("1", "2"), inspection=asking("[1,2]")),
          "the plugin in version [1,2], which x asks for, has versions 1, 1 and 2"),
         (but(**loaded("1"), inspection=asking("[1,2]")), None),
+        (but(**loaded(), inspection=asking("[1,2]")),
+         f"the plugin in version [1,2], which x asks for, is missing on {B}"),
+        (but(workers={A: worker(A), B: worker(B, plugins={})}, inspection=asking("latest")),
+         f"the plugin is missing on {B}"),
         (but(**loaded("2", at="4.0.0"), inspection=asking("1")),
          "the plugin in version 1, which x asks for, has versions 1, 2"),
         (but(**loaded("2"), inspection=UNREAD), "the plugin has versions 1, 2"),

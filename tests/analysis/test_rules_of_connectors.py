@@ -588,7 +588,7 @@ def test_each_source_partition_of_a_mirror_is_in_one_task(assigned, words) -> No
     )
 
 
-@pytest.mark.parametrize("assigned", [None, "${env:P}", "nonsense"])
+@pytest.mark.parametrize("assigned", [None, "", "${env:P}", "nonsense", "-0", "t-", "t-a", "t-²", "t-0,t"])
 def test_a_mirror_s_task_without_partitions_that_can_be_read_is_not_fine(assigned) -> None:
     assert answer("EOS171", mirroring("t-0", assigned)).outcome == "cannot tell"
 

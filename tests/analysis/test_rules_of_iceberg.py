@@ -68,6 +68,9 @@ def test_two_coordinators_are_an_error_and_none_beside_running_tasks_a_warning(c
 
 def test_a_sink_that_does_not_run_needs_no_coordinator():
     assert found(state(coordinators=0), tasks="PAUSED") == []
+    [coordinators, *_] = RULES
+    assert ask(coordinators, replace(evidence(state(coordinators=0)), statuses={})).outcome == "fine"
+    assert ask(coordinators, replace(evidence(state(coordinators=0)), statuses=NO_ANSWER)).outcome == "fine"
 
 
 def test_events_deleted_before_they_are_read_are_an_error_while_a_coordinator_is_at_work():
@@ -75,6 +78,7 @@ def test_events_deleted_before_they_are_read_are_an_error_while_a_coordinator_is
     lost = [("EOS174", Severity.ERROR), ("EOS175", Severity.WARNING)]
     assert found(state(offsets=moved)) == lost
     assert found(state(offsets=moved, coordinators=0), tasks="PAUSED")[0] == ("EOS174", Severity.WARNING)
+    assert found(state(offsets=moved, coordinators=NO_ANSWER))[0] == ("EOS174", Severity.WARNING)
     at_the_limit = {PLACE: PartitionOffsets(PLACE, 131, 136, 136)}
     assert found(state(offsets=at_the_limit)) == []
 
@@ -104,6 +108,26 @@ def test_a_coordinator_without_offset_begins_at_the_end_unless_it_is_told_otherw
     assert found(known, files={"w": {"group.id": "g", "auto.offset.reset": "earliest"}}) == []
     assert found(known, files={}) == [("EOS175", Severity.WARNING)], "a file that was not read"
     assert found(state(committed={}, offsets={PLACE: PartitionOffsets(PLACE, 5, 5, 5)})) == [], "it holds nothing"
+
+
+@pytest.mark.parametrize(
+    ("committed", "where"),
+    [({}, "no offset in control-iceberg-0"), ({PLACE: 131}, "offset 131, which is deleted, in control-iceberg-0")],
+)
+def test_a_coordinator_that_passes_over_events_is_at_a_deleted_offset_or_at_none(committed, where):
+    moved = {PLACE: PartitionOffsets(PLACE, 132, 136, 136)}
+    answers = [ask(rule, evidence(state(committed=committed, offsets=moved))) for rule in RULES]
+    [latest] = answers[-1].findings
+    assert (where in latest.message, latest.evidence["committed"]) == (True, committed.get(PLACE))
+
+
+def test_a_partition_without_an_unread_event_and_one_without_bounds_are_not_judged_by_age():
+    assert found(state(unread_since={})) == []
+    unread = state(topic=TopicFacts("control-iceberg", 1, 1, NO_ANSWER))
+    deleted = ask(RULES[1], evidence(unread))
+    assert (deleted.findings, deleted.cannot_tell) == ((), (NO_ANSWER.reason,))
+    assert ask(RULES[1], evidence(state(offsets={PLACE: NO_ANSWER}))).cannot_tell == (NO_ANSWER.reason,)
+    assert found(state(topic=None, unread_since={PLACE: 0})) == []
 
 
 @pytest.mark.parametrize("field", ["coordinators", "committed", "topic", "offsets", "unread_since"])

@@ -57,7 +57,7 @@ def test_a_long_back_off_breaks_the_fencing_budget_and_the_printed_override_cure
         ran = eosctl("doctor", *arguments(connect_sandbox), "-o", "json")
         [budget] = [each for each in json.loads(ran.stdout)["data"]["findings"] if each["id"] == "EOS030"]
         assert (budget["severity"], budget["subject"]) == ("error", name)
-        assert budget["evidence"]["silence_s"] == 95.0
+        assert budget["evidence"]["silence_s"] == 100.0
         assert "admin.override.retry.backoff.max.ms=5" in budget["cure"]
         cured = config | {f"admin.override.retry.backoff.{key}": "5" for key in ("ms", "max.ms")}
         configure(f"{url}/config", cured)

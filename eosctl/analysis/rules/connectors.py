@@ -756,8 +756,8 @@ def _assigned(evidence: Evidence, connector: str) -> Mapping[TopicPartition, Seq
     state = evidence.inspection.state.state(connector)
     found: dict[TopicPartition, list[int]] = {}
     for task in state.visible_tasks:
-        value = state.task_configs.get(task, {}).get(ASSIGNED)
-        places = [each.rpartition("-") for each in split_list(str(value or ""))]
+        value = state.task_configs.get(task, {}).get(ASSIGNED, "")
+        places = [each.rpartition("-") for each in split_list(str(value))]
         if not places or not all(topic and number.isascii() and number.isdigit() for topic, _, number in places):
             return Skipped(f"which source partitions task {task} of {connector} has ({ASSIGNED}) is not known")
         for topic, _, number in places:

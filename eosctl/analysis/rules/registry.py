@@ -7,7 +7,7 @@ from eosctl.analysis.catalogue.index import kinds_called
 from eosctl.analysis.rules import acls, brokers, connectors, iceberg, settings, topics, transactions, workers
 from eosctl.errors import Undecodable
 from eosctl.model.evidence import Evidence
-from eosctl.model.report import Explanation, Finding, FindingKind, Severity
+from eosctl.model.report import Explanation, FindingKind, Severity
 from eosctl.model.rules import Diagnosis, Rule, RuleAnswer
 from eosctl.model.skipped import Skipped
 
@@ -76,9 +76,10 @@ def ask(rule: Rule, evidence: Evidence) -> RuleAnswer:
     except Undecodable as error:  # an unreadable value in one file: the other rules have their answers
         return RuleAnswer(rule, (), (error.message,), complete=False)
     unknown = [each for each in said if isinstance(each, Skipped)]
+    findings = tuple(each for each in said if not isinstance(each, Skipped))
     reasons = tuple(dict.fromkeys(each.reason for each in unknown))
     complete = not any(each.cause.is_gap for each in unknown)
-    return RuleAnswer(rule, tuple(each for each in said if isinstance(each, Finding)), reasons, complete)
+    return RuleAnswer(rule, findings, reasons, complete)
 
 
 def explain_finding(word: str) -> tuple[Explanation, ...]:

@@ -371,7 +371,8 @@ SHARED_ID_RULES: Final = (
 # them (from clients 3.7 on, KIP-580, exponentially), so n IDs of one coordinator cost n - 1 waits:
 #
 # 1. The k-th wait is min(retry.backoff.max.ms, retry.backoff.ms x 2^(k-1)), times a factor of 0.8 to 1.2, and never
-#    more than the maximum: at the maximum 0.95 of it on average. Before 3.7 every wait is retry.backoff.ms.
+#    more than the maximum: at the maximum 0.95 of it on average. Where retry.backoff.ms is the maximum or more, every
+#    wait is the maximum, without a factor (ExponentialBackoff). Before 3.7 every wait is retry.backoff.ms.
 # 2. Connect waits 90 s for a round, then fails every task that asked for it. No task of the connector runs meanwhile.
 
 
@@ -391,9 +392,11 @@ def silence_s(ids: int, backoff_ms: float, longest_ms: float, *, exponential: bo
     waits = max(0, ids - 1)
     if not exponential:
         return waits * backoff_ms / 1000
-    growing, wait = 0.0, min(backoff_ms, longest_ms)
+    if backoff_ms >= longest_ms:
+        return waits * longest_ms / 1000
+    growing, wait = 0.0, backoff_ms
     for number in range(waits):
-        if wait >= longest_ms or wait <= 0:
+        if wait >= longest_ms:
             return (growing + (waits - number) * 0.95 * longest_ms) / 1000
         growing += wait
         wait *= 2

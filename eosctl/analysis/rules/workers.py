@@ -251,8 +251,10 @@ LEFT: Final = (
 
 def _no_group(evidence: Evidence) -> Iterator[Finding]:
     group = evidence.group
-    against = None if isinstance(group, Skipped) else group.objection(workers_answer=bool(evidence.answering))
-    if isinstance(group, Skipped) or against is None:
+    if isinstance(group, Skipped):
+        return
+    against = group.objection(workers_answer=bool(evidence.answering))
+    if against is None:
         return
     details = {"protocol_type": group.protocol_type, "state": group.state}
     leader = leader_transactional_id(str(evidence.group_id))
