@@ -1,7 +1,9 @@
 """How Sphinx builds the pages: `make docs`. Pages are Markdown (MyST); a warning is an error."""
 
 import json
+import re
 from pathlib import Path
+from typing import Any
 
 from sphinx.application import Sphinx
 
@@ -24,9 +26,27 @@ html_title = f"eosctl {version}"
 html_show_copyright = False
 
 
+_COMMANDS = re.compile(r'(?<=<div class="highlight-)(?:sh|console|default)\b.*?</pre>', re.S)
+_HYPHENATED = re.compile(r"(?<=[\s>])[^\s<>]*-[^\s<>]*(?=[\s<])")
+
+
 def setup(app: Sphinx) -> None:
-    """Publish the JSON Schemas of documents beside the pages."""
+    """Publish the JSON Schemas of documents beside the pages; browsers break no command within an option."""
     app.connect("build-finished", _write_schemas)
+    app.connect("html-page-context", _keep_options_whole)
+
+
+def _keep_options_whole(_app: Sphinx, _page: str, _template: str, context: dict[str, Any], _doctree: object) -> None:
+    if "body" in context:
+        context["body"] = _COMMANDS.sub(
+            lambda block: re.sub(
+                r"(<pre>)(.*)",
+                lambda pre: pre[1] + _HYPHENATED.sub(r'<span class="whole">\g<0></span>', pre[2]),
+                block[0],
+                flags=re.S,
+            ),
+            context["body"],
+        )
 
 
 def _write_schemas(app: Sphinx, _: Exception | None) -> None:

@@ -3,8 +3,8 @@
 python -m tests.project.matrix VERSION,… build/matrix.xml…   write docs/matrix.json and docs/dev/versions.md
 
 The results are pytest's JUnit files; the last file with an area counts. A test belongs to the version in its
-parameters; those without one run on the default version in `make test` and are not counted here. The columns of these
-versions are replaced, and all others stay.
+parameters; those without one run on the default version in `make test` and are not counted here. What these versions
+had is replaced, and all others stay.
 """
 
 import json
@@ -44,20 +44,20 @@ def area_of(module: str) -> str:
 
 
 def page(result: Result) -> str:
-    """The result as a page: a row for each area, a column for each version."""
+    """The result as a page: when each version was seen, and the tests of each area that passed and failed on them."""
     columns = {version: result["columns"][version] for version in sorted(result["columns"], key=_numbers)}
     seen = (
-        "Tests on real brokers and workers; – was not run. `make matrix` runs all, `make matrix VERSIONS=4.3.1/3.6.2` "
-        "one column."
+        "Tests on real brokers and workers; a version that a row does not name was not run. `make matrix` runs all, "
+        "`make matrix VERSIONS=4.3.1/3.6.2` one."
     )
     lines = ["<!-- made by `make matrix`: do not edit -->", "", "# Tested versions of Kafka", "", seen, ""]
     if any("/" in version for version in columns):
         lines += ["`4.3.1/3.6.2` is brokers of 4.3.1 with workers of 3.6.2.", ""]
-    lines += [f"| | {' | '.join(columns)} |", f"|---|{'---|' * len(columns)}"]
-    dates = (f"{each['eosctl']}, {each['date']}" for each in columns.values())
-    lines.append(f"| *seen with eosctl* | {' | '.join(dates)} |")
+    lines += ["| version | eosctl | seen |", "|---|---|---|"]
+    lines += [f"| {version} | {each['eosctl']} | {each['date']} |" for version, each in columns.items()]
+    lines += ["", "| area | tests that passed |", "|---|---|"]
     for area in sorted({area for each in columns.values() for area in each["areas"]}):
-        lines.append(f"| {area} | {' | '.join(_cell(each['areas'].get(area)) for each in columns.values())} |")
+        lines.append(f"| {area} | {_cell({version: each['areas'].get(area) for version, each in columns.items()})} |")
     return "\n".join((*lines, ""))
 
 
@@ -65,10 +65,16 @@ def _numbers(version: str) -> tuple[int, ...]:
     return tuple(map(int, re.split("[./]", version)))
 
 
-def _cell(counts: Mapping[str, int] | None) -> str:
-    if counts is None:
-        return "–"
-    return f"**{counts['failed']} failed**, {counts['passed']}" if counts["failed"] else f"{counts['passed']} passed"
+def _cell(counts: Mapping[str, Mapping[str, int] | None]) -> str:
+    """Versions with the same counts stand together."""
+    versions: dict[str, list[str]] = {}
+    for version, each in counts.items():
+        if each is not None:
+            text = f"**{each['failed']} failed**, {each['passed']}" if each["failed"] else str(each["passed"])
+            versions.setdefault(text, []).append(version)
+    return "; ".join(
+        f"{text} on {'all' if len(names) == len(counts) else ', '.join(names)}" for text, names in versions.items()
+    )
 
 
 def main(versions: Sequence[str], junits: Sequence[Path], root: Path) -> int:

@@ -28,7 +28,7 @@ PASSING = JUNIT.replace('<failure message="no"/>', "").replace('<error message="
 
 @pytest.fixture
 def keep(tmp_path):
-    """Keeps what a run of these versions left, and returns the exit code, the table and the notes below the title."""
+    """Keeps what a run of these versions left, and returns the exit code, the rows and the page."""
     (tmp_path / "docs" / "dev").mkdir(parents=True)
 
     def kept(versions, *junits):
@@ -42,46 +42,60 @@ def keep(tmp_path):
     return kept
 
 
-def seen(*dates):
-    return f"| *seen with eosctl* | {' | '.join(f'{__version__}, {each}' for each in dates)} |"
+def seen(version, date):
+    return f"| {version} | {__version__} | {date} |"
+
+
+SEEN, AREAS = "| version | eosctl | seen |", "| area | tests that passed |"
 
 
 def test_a_result_counts_by_area_and_version(keep):
     code, table, _ = keep("3.3.2,4.3.1", JUNIT)
     assert code == 1
     assert table == [
-        "| | 3.3.2 | 4.3.1 |",
-        seen("2026-01-31", "2026-01-31"),
-        "| fence states | 1 passed | **1 failed**, 2 |",
-        "| kafka log | – | **1 failed**, 0 |",
+        SEEN,
+        seen("3.3.2", "2026-01-31"),
+        seen("4.3.1", "2026-01-31"),
+        AREAS,
+        "| fence states | 1 on 3.3.2; **1 failed**, 2 on 4.3.1 |",
+        "| kafka log | **1 failed**, 0 on 4.3.1 |",
     ]
     assert keep("3.3.2,4.3.1", PASSING)[0] == 0
 
 
-def test_a_pair_of_versions_has_a_column_of_its_own_beside_that_of_its_brokers(keep):
+def test_a_pair_of_versions_has_a_row_of_its_own_after_its_brokers(keep):
     junit = JUNIT.replace("[3.3.2]", "[4.3.1/3.6.2]").replace("[Ongoing-4.3.1]", "[Ongoing-4.4.0/4.3.1]")
     _, table, lines = keep("4.3.1/3.6.2,4.3.1,4.4.0/4.3.1", junit)
     assert "`4.3.1/3.6.2` is brokers of 4.3.1 with workers of 3.6.2." in lines
-    assert table[0] == "| | 4.3.1 | 4.3.1/3.6.2 | 4.4.0/4.3.1 |"
+    assert table == [
+        SEEN,
+        *(seen(each, "2026-01-31") for each in ("4.3.1", "4.3.1/3.6.2", "4.4.0/4.3.1")),
+        AREAS,
+        "| fence states | 2 on 4.3.1; 1 on 4.3.1/3.6.2; **1 failed**, 0 on 4.4.0/4.3.1 |",
+        "| kafka log | **1 failed**, 0 on 4.3.1 |",
+    ]
 
 
-def test_a_column_that_ran_again_is_replaced_and_the_others_stay(keep):
+def test_a_version_that_ran_again_is_replaced_and_the_others_stay(keep):
     keep("3.3.2,4.3.1", JUNIT)
     code, table, _ = keep("3.3.2", PASSING.replace("2026-01-31", "2026-02-01").replace("test_fence_states", "test_new"))
-    assert code == 0, "what failed in another column was said when that ran"
+    assert code == 0, "what failed in another version was said when that ran"
     assert table == [
-        "| | 3.3.2 | 4.3.1 |",
-        seen("2026-02-01", "2026-01-31"),
-        "| fence states | – | **1 failed**, 2 |",
-        "| kafka log | – | **1 failed**, 0 |",
-        "| new | 1 passed | – |",
+        SEEN,
+        seen("3.3.2", "2026-02-01"),
+        seen("4.3.1", "2026-01-31"),
+        AREAS,
+        "| fence states | **1 failed**, 2 on 4.3.1 |",
+        "| kafka log | **1 failed**, 0 on 4.3.1 |",
+        "| new | 1 on 3.3.2 |",
     ]
 
 
 def test_an_area_that_ran_again_counts_as_it_ran_last(keep):
     again = PASSING.replace("2026-01-31", "2026-02-01")
     code, table, _ = keep("4.3.1", JUNIT, again)
-    assert (code, table[1:]) == (0, [seen("2026-02-01"), "| fence states | 3 passed |", "| kafka log | 1 passed |"])
+    areas = ["| fence states | 3 on all |", "| kafka log | 1 on all |"]
+    assert (code, table) == (0, [SEEN, seen("4.3.1", "2026-02-01"), AREAS, *areas])
     assert keep("4.3.1", again, JUNIT)[0] == 1
 
 

@@ -14,17 +14,7 @@ RESULTS = ROOT / "docs" / "spark.json"
 TABLE = ROOT / "docs" / "dev" / "spark.md"
 PART = re.compile(r"(<!-- clusters -->\n).*?(<!-- end -->)", re.DOTALL)
 KEY = ("master", "deploy_mode", "fault")
-COLUMNS = {
-    "master": "master",
-    "deploy_mode": "deploy mode",
-    "fault": "what happened meanwhile",
-    "status": "application",
-    "exit_code": "exit code of spark-submit",
-    "attempts": "attempts",
-    "tasks_lost": "tasks lost",
-    "runs_in_ledger": "runs in the ledger",
-    "date": "ran on",
-}
+COLUMNS = ("cluster", "fault", "application, exit code", "attempts, lost tasks", "runs in the ledger")
 Row = dict[str, Any]
 
 
@@ -36,17 +26,24 @@ def keep(row: Row) -> None:
 
 
 def part(rows: Sequence[Row]) -> str:
-    """With what, and a row for each audit that ran."""
-    ran = f"Seen with {'; '.join(sorted({each['versions'] for each in rows}))}:"
+    """With what and when, and a row for each audit that ran."""
+    seen = {f"{each['versions']}, {each['date']}" for each in rows}
+    ran = f"Seen with {'; '.join(sorted(seen))}:"
     ordered = sorted(
         rows, key=lambda each: (each["master"], each["deploy_mode"], each["fault"] != "none", each["fault"])
     )
-    lines = [
-        list(COLUMNS.values()),
-        ["---"] * len(COLUMNS),
-        *([str(each[name]) or "–" for name in COLUMNS] for each in ordered),
-    ]
+    lines = [COLUMNS, ["---"] * len(COLUMNS), *map(_cells, ordered)]
     return "\n".join([ran, "", *(f"| {' | '.join(line)} |" for line in lines), ""])
+
+
+def _cells(row: Row) -> list[str]:
+    return [
+        f"{row['master']}, {row['deploy_mode']}",
+        row["fault"],
+        f"{row['status'] or '–'}, {row['exit_code']}",
+        f"{row['attempts']}, {row['tasks_lost']}",
+        str(row["runs_in_ledger"]),
+    ]
 
 
 def kept_rows() -> list[Row]:

@@ -275,8 +275,8 @@ def test_the_page_has_every_kind_of_master_and_deploy_mode_that_it_prints():
 def test_a_row_shows_the_outcome_of_a_fault():
     lines = part([ROW]).splitlines()
 
-    assert lines[0] == "Seen with Spark 4:"
-    assert lines[-1] == "| yarn | client | executor killed | SUCCEEDED | 0 | 1 | 2 | 1 | 2001-01-01 |"
+    assert lines[0] == "Seen with Spark 4, 2001-01-01:"
+    assert lines[-1] == "| yarn, client | executor killed | SUCCEEDED, 0 | 1, 2 | 1 |"
 
 
 INTEGERS = st.integers(-(2**31), 2**31 - 1)

@@ -81,7 +81,7 @@ def _body(command: CommandHelp) -> Iterator[str]:
 def _block(title: str, block: str) -> Iterator[str]:
     lines = [line.strip() for line in block.splitlines()]
     if title == "Columns":
-        yield from ("| column | |", "|---|---|")
+        yield from ("| column | meaning |", "|---|---|")
         for line in lines:
             name, _, meaning = line.partition(" ")
             yield f"| `{name}` | {_cell(meaning.strip())} |"

@@ -21,7 +21,7 @@ too: the name of the cluster's profile, empty where none is in use. `eosctl doct
 - **The number of series is bounded**: *most* is how many one cluster has of a metric. A long list shows its worst
   entries; `eosctl_series_left_out` counts the others. Labels are cut after 200 characters.
 
-| metric | labels | most | |
+| metric | labels | most | meaning |
 |---|---|---|---|
 """
 
