@@ -140,7 +140,7 @@ def find_colliding(request: AclRequest) -> Iterator[Finding]:
         first, second = ((each.group_id, each.connector) in planned for each in (collision.first, collision.second))
         if collision.equal and (first or second):
             yield _equal(collision)
-        elif first and not collision.equal:
+        elif first:
             yield _prefix(collision, request.pattern_type)
 
 

@@ -436,7 +436,7 @@ def _malformed_finding(malformed: MalformedKey) -> Finding:
     kind, effect = _EFFECTS[malformed.disposition]
     key = "null" if malformed.key is None else malformed.key[:_SHOWN_KEY]
     times = f" ({malformed.count} times)" if malformed.count > 1 else ""
-    harmless = malformed.disposition is Disposition.IGNORED and malformed.reason == TOMBSTONE
+    harmless = malformed.reason == TOMBSTONE
     return kind.finding(
         key,
         f"record `{key}` at offset {malformed.last_offset}{times}: {malformed.reason}; {effect}",

@@ -720,9 +720,9 @@ WORDS: Final = {
 
 def unseen_at_most(sample: int, rows: int) -> int:
     """The most rows that may differ although no row of a random sample does, with a confidence of 95 %."""
-    if sample >= rows or sample <= 0:
-        return 0 if sample >= rows else rows
-    return min(rows - sample, int((1 - (1 - CONFIDENCE) ** (1 / sample)) * rows))
+    if sample <= 0:
+        return rows
+    return min(max(rows - sample, 0), int((1 - (1 - CONFIDENCE) ** (1 / sample)) * rows))
 
 
 def verdict_of(compared: ComparedTable) -> AuditVerdict:

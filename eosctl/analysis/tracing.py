@@ -183,14 +183,11 @@ def _follow(
     past.last = value
     if value.state is TransactionState.EMPTY and value.producer == producer:
         past.since_ms = 0
-    committed = DECIDED.get(value.state)
     if value.state in COMPLETE and past.candidates and past.candidates[-1].completed_ms is None:
         past.candidates[-1] = replace(past.candidates[-1], completed_ms=record.timestamp)
-    if committed is None or ending is None or committed is not ending.committed:
+    if ending is None or DECIDED.get(value.state) is not ending.committed:
         return
-    held = (value.producer.producer_id, value.producer.producer_epoch)
-    if held == (producer.producer_id, ending.producer_epoch) and place in (value.partitions or ()):
+    held, places = (value.producer.producer_id, value.producer.producer_epoch), value.partitions or ()
+    if held == (producer.producer_id, ending.producer_epoch) and place in places:
         begun = value.start_ms if value.start_ms >= 0 else None
-        past.candidates.append(
-            LoggedTransaction(record.transactional_id, value.partitions or (), begun, value.last_update_ms)
-        )
+        past.candidates.append(LoggedTransaction(record.transactional_id, places, begun, value.last_update_ms))

@@ -266,17 +266,16 @@ def history(records: Iterable[LogRecord]) -> Iterator[HistoryEntry]:
     for record in records:
         if isinstance(record, TransactionLogRecord):
             name, now = record.transactional_id, record.value
-            forgotten = name in before and before[name] is None
-            yield HistoryEntry(record, _words(before.get(name), now, record.timestamp, forgotten=forgotten))
+            yield HistoryEntry(record, _words(before.get(name), now, record.timestamp, is_first=name not in before))
             before[name] = now
 
 
-def _words(before: TransactionLogValue | None, now: TransactionLogValue | None, at: int, *, forgotten: bool) -> str:
+def _words(before: TransactionLogValue | None, now: TransactionLogValue | None, at: int, *, is_first: bool) -> str:
     if now is None:
         return "forgotten: idle for transactional.id.expiration.ms"
     match now.state:
         case TransactionState.EMPTY:
-            words = _initialised(before, now, forgotten=forgotten)
+            words = _initialised(before, now, is_first=is_first)
         case TransactionState.ONGOING:
             words = _ongoing(before, now)
         case TransactionState.PREPARE_COMMIT:
@@ -292,9 +291,9 @@ def _words(before: TransactionLogValue | None, now: TransactionLogValue | None, 
     return words
 
 
-def _initialised(before: TransactionLogValue | None, now: TransactionLogValue, *, forgotten: bool) -> str:
+def _initialised(before: TransactionLogValue | None, now: TransactionLogValue, *, is_first: bool) -> str:
     if before is None:
-        again = " again, after it was forgotten" if forgotten else ""
+        again = "" if is_first else " again, after it was forgotten"
         return f"initialised{again}, epoch {now.producer.producer_epoch}"
     if before.producer.producer_id != now.producer.producer_id:
         return f"initialised with another producer ID: the epochs of {before.producer.producer_id} are used up"

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from eosctl.analysis.catalogue.index import KINDS, THEMES, kinds_called
-from eosctl.analysis.errors import ERROR_PATTERNS, explain_error, names_in
-from eosctl.analysis.kafka_errors import KAFKA_ERRORS
+from eosctl.analysis.errors import ERROR_PATTERNS, explain_error, is_overtaken, names_in
+from eosctl.analysis.kafka_errors import KAFKA_ERRORS, _errors
 from eosctl.analysis.rules.registry import RULES, commands_reporting, explain_finding
 from eosctl.model.report import FindingKind, Severity
 
@@ -372,3 +372,49 @@ def test_a_word_of_the_sentence_is_no_name(text):
 )
 def test_a_name_that_the_text_marks_is_taken(text, names):
     assert names_in(text) == names
+
+
+@pytest.mark.parametrize(
+    ("text", "says", "step"),
+    [
+        (
+            "NotLeaderOrFollowerException",
+            "org.apache.kafka.common.errors.NotLeaderOrFollowerException: NOT_LEADER_OR_FOLLOWER, code 6",
+            "restart the task that FAILED with it",
+        ),
+        (
+            "InvalidFetchSizeException",
+            "org.apache.kafka.common.errors.InvalidFetchSizeException: INVALID_FETCH_SIZE, code 4",
+            "remove the cause in the message",
+        ),
+        (
+            "org.apache.kafka.common.errors.WakeupException",
+            "org.apache.kafka.common.errors.WakeupException",
+            "remove the cause in the message",
+        ),
+    ],
+)
+def test_an_error_of_kafka_is_named_with_its_code_where_it_has_one(text: str, says: str, step: str):
+    [found] = explain_error(text)
+    assert found.title == says
+    assert found.cause.startswith("It is retriable: " if step.startswith("restart") else "It is not retriable: ")
+    assert found.commands[0].startswith(step)
+
+
+def test_kafka_s_errors_are_read_line_by_line():
+    errors = tuple(_errors())
+    assert errors == KAFKA_ERRORS
+    by_id = {each.id: each for each in errors}
+    refused, woken = by_id["InvalidFetchSizeException"], by_id["WakeupException"]
+    assert (refused.code, refused.name, refused.messages) == (4, "INVALID_FETCH_SIZE", ("The requested fetch size",))
+    assert (woken.code, woken.name, woken.messages) == (None, None, ())
+
+
+def test_a_task_without_a_connector_gives_no_transactional_id():
+    text = "ProducerFencedException: There is a newer producer with the same transactionalId"
+    [found, *_] = explain_error(text, "g", known={"task": "0"})
+    assert not any("g-" in each for each in found.commands)
+
+
+def test_only_a_failure_that_connect_itself_ends_is_overtaken():
+    assert not is_overtaken("org.apache.kafka.common.errors.ProducerFencedException: There is a newer producer")

@@ -8,10 +8,12 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from eosctl.analysis.certification import (
+    MOST_SUPERCLASSES,
     SOURCE_CONNECTOR,
     SOURCE_TASK,
     Expected,
     by_harm,
+    is_source_connector,
     judge,
     new_anomalies,
     not_unique,
@@ -255,3 +257,39 @@ def test_an_anomaly_is_known_by_its_place_and_a_lost_record_by_its_name():
 def test_a_truth_without_records_says_nothing():
     assert unlike_truth(delivered("a"), ordered()) == ""
     assert outside_truth(delivered("a"), ordered()) == ()
+
+
+@pytest.mark.parametrize(
+    ("made", "is_one"),
+    [
+        ([("p/C", SOURCE_CONNECTOR, (), ())], True),
+        ([("p/C", "p/B", (), ()), ("p/B", SOURCE_CONNECTOR, (), ())], True),
+        ([("p/C", "p/B", (), ()), ("p/B", "org/apache/kafka/connect/sink/SinkConnector", (), ())], False),
+        ([("p/C", SOURCE_TASK, (), ())], False),
+        ([("p/C", "p/B", (), ())], False),
+        ([("p/C", None, (), ())], False),
+        ([], False),
+    ],
+)
+def test_a_source_connector_extends_connect_s_own_class(made, is_one):
+    assert is_source_connector("p/C", classes(*made)) is is_one
+
+
+@pytest.mark.parametrize(("count", "is_one"), [(MOST_SUPERCLASSES, True), (MOST_SUPERCLASSES + 1, False)])
+def test_superclasses_are_followed_up_to_a_limit(count, is_one):
+    names = [*(f"p/C{number}" for number in range(count)), SOURCE_CONNECTOR]
+    made = [(name, base, (), ()) for name, base in zip(names, names[1:], strict=False)]
+    assert is_source_connector("p/C0", classes(*made)) is is_one
+
+
+def test_a_repeated_record_that_the_truth_does_not_have_begins_no_gap():
+    again = Generation({(TOPIC, 0): 3}, None)
+    records = delivered("a", "b", "beat", "beat", "b")
+    assert harms(records, ordered("a", "b"), again) == []
+
+
+def test_only_a_doubled_record_makes_the_identity_ambiguous():
+    [doubled] = judge(delivered("tick", "tock", "tick"), None).anomalies
+    reordered = replace(doubled, harm=Harm.REORDERED, identity="tock")
+    assert not_unique([reordered], None) == ""
+    assert not_unique([reordered, doubled], None).startswith("'tick' came at")

@@ -373,6 +373,9 @@ def test_harmless_malformed_records_leave_room_for_the_others():
     assert malformed(*harmless, "p") == [*harmless, "p"]
     assert malformed(*harmless, *harmful[:-1]) == [*harmless, *harmful[:-1]]
     assert malformed(*harmless, *harmful) == [*harmless[1:], *harmful]
+    assert malformed(*harmless, "p", harmless[0]) == [*harmless[1:], "p", harmless[0]], "a known key keeps its room"
+    mixed = ["p", "h", *names("p", 2 * SHOWN - 1)]
+    assert malformed(*mixed) == ["p", *mixed[2:]], "the harmless one goes first, though another is older"
     many = names("p", 2 * SHOWN + 1)
     assert malformed(*many[:-1]) == many[:-1]
     assert malformed(*many) == many[1:]
@@ -418,6 +421,13 @@ def test_behind_an_open_transaction_an_aborted_record_is_held_back_like_every_ot
 def test_a_target_state_survives_the_config_that_comes_behind_it():
     assert folded(Log().target("a", "PAUSED").config("a")).state("a").target_state is TargetState.PAUSED
     assert folded(Log().target("a", "PAUSED").put("target-state-a", None)).state("a").target_state is None
+
+
+def test_a_target_state_that_a_worker_does_not_know_leaves_the_last_one():
+    replay = ConfigTopicReplay(OLDEST)
+    records = Log().config("a").target("a", "PAUSED").put("target-state-a", {"state": "STOPPED"}).decoded()
+    assert [replay.apply(each) for each in records] == [Effect.APPLIED, Effect.APPLIED, Effect.IGNORED]
+    assert replay.state().state("a").target_state is TargetState.PAUSED
 
 
 def test_what_a_replay_says_of_a_connector_that_it_does_not_know():

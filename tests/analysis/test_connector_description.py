@@ -755,3 +755,22 @@ def test_each_connector_is_listed_with_the_states_of_its_tasks():
     assert list_all(UNREAD, UNREAD, UNREAD) == ()
     [alone] = list_all(UNREAD, inspection(), UNREAD)
     assert (alone.state, alone.written_ms, alone.cause) == (UNREAD, None, None)
+
+
+def test_a_connector_may_have_the_name_of_a_placeholder():
+    cure = "run `eosctl offsets show --connector TOPIC` first"
+    assert LINE.commands(cure, "TOPIC") == ("eosctl offsets show --connector TOPIC -b broker:9092",)
+    assert LINE.commands(cure, "x") == ()
+
+
+def test_advice_in_words_stays_with_its_explanation_and_is_no_step():
+    status = having(connector="FAILED", trace="org.apache.kafka.common.errors.InvalidFetchSizeException: x")["x"]
+    found = explain_status(status, "g", LINE)
+    [explained] = found.explanations
+    assert explained.commands == (
+        "remove the cause in the message, then restart the task; read the first exception of a trace first",
+    )
+    assert [each.command for each in found.steps] == [
+        "eosctl connector show x -b broker:9092",
+        RESTARTS,
+    ]

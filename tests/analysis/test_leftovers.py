@@ -72,7 +72,12 @@ def test_an_open_one_names_the_sibling_that_committed_a_later_one():
 
 @pytest.mark.parametrize(
     ("other", "state", "start"),
-    [("s-0-4", State.COMPLETE_COMMIT, 20), ("s-0-4", State.COMPLETE_ABORT, 40), ("s-1-4", State.COMPLETE_COMMIT, 40)],
+    [
+        ("s-0-4", State.COMPLETE_COMMIT, 20),
+        ("s-0-4", State.COMPLETE_COMMIT, 30),
+        ("s-0-4", State.COMPLETE_ABORT, 40),
+        ("s-1-4", State.COMPLETE_COMMIT, 40),
+    ],
 )
 def test_an_earlier_an_aborted_or_anothers_transaction_is_no_later_commit(other, state, start):
     (found,) = find_leftovers({"s-0-3": value(State.ONGOING, 30), other: value(state, start)})
@@ -108,7 +113,8 @@ def test_each_missing_marker_has_the_broker_that_it_waits_for_and_why():
     leaders = {places[0]: NO_LEADER, places[1]: 1, places[2]: 2, places[3]: 3}
     still_open = ActiveProducer(places[2], ProducerIdAndEpoch(7, 0), 4, 1, 0, 40)
     other = ActiveProducer(places[3], ProducerIdAndEpoch(8, 0), 4, 1, 0, 40)
-    answered = AnsweredProducers((still_open, other), (places[1],))
+    between = ActiveProducer(places[3], ProducerIdAndEpoch(7, 0), 4, 1, 0, None)
+    answered = AnsweredProducers((still_open, other, between), (places[1],))
     found = missing_markers(places, leaders, answered, 7, 9)
     assert [each.broker for each in found] == [None, 1, 2, 3]
     begins = ["it has no leader", "its leader does not answer", "its leader answers and has no marker", "the marker is"]

@@ -129,6 +129,8 @@ PROCESSED = {"lsn_commit": 9, "lsn": 19, "lsn_proc": 19}
         (PG, mysql(gtids="0-1-38"), mysql(gtids="0-1-38", event=1), AFTER),
         (PG, mysql(gtids="0-1-38"), mysql(gtids=f"{UUID}:1-5"), INCOMPARABLE),
         (PG, mysql(gtids=f"{UUID}:1-5"), mysql(), INCOMPARABLE),
+        (PG, mysql(gtids=""), mysql(gtids=f"{UUID}:1-5"), INCOMPARABLE),
+        (PG, mysql(gtids=f"{UUID}:1-5"), mysql(gtids=""), INCOMPARABLE),
         (PG, mysql(gtids=f"{UUID}:1-5"), mysql(gtids=f"{UUID}:1-{'9' * 5_000}"), INCOMPARABLE),
         (PG, mysql(), mysql(f"bin.{'9' * 5_000}"), INCOMPARABLE),
         (SQL, {"commit_lsn": "00000027:00000758:0003"}, {"commit_lsn": "00000027:0000075A:0001"}, AFTER),

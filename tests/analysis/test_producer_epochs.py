@@ -565,9 +565,9 @@ def test_the_idle_ids_of_a_day_are_counted_over_the_days_since_the_first_became_
 def test_ids_of_prefixes_beyond_the_most_are_counted_together(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(producer_epochs, "MOST_PREFIXES", 2)
     fold = ChurnFold(NOW + 1000, None)
-    names = ("a-1", "b-1", "c-1", "a-2", "d-1")
+    names = ("a-1", "b-1", "c-1", "a-2", "b-2", "d-1")
     fold.add_all([*(Log(each).add(State.EMPTY, 0).records[0] for each in names), NewerLogRecord(0, 99, 7)])
-    assert [(each.prefix, each.ids) for each in fold.found()] == [("a", 2), ("b", 1)]
+    assert [(each.prefix, each.ids) for each in fold.found()] == [("a", 2), ("b", 2)]
     assert (fold.other_ids, fold.newer) == (2, 1)
 
 

@@ -95,6 +95,9 @@ def session(*records: TransactionLogRecord) -> list[TransactionLogRecord]:
 ONE = LoggedTransaction("id", (HERE, THERE), T - 51, T - 1, T + 2)
 
 
+OF_ANOTHER = record(TransactionState.EMPTY, T - 9_000, producer_id=8, previous_producer_id=7)
+
+
 def late(ms: int) -> list[TransactionLogRecord]:
     """The first record is of this time: the log may have lost what came before it."""
     return [record(TransactionState.ONGOING, T - ms), *logged((T - 1, T + 2))]
@@ -126,6 +129,12 @@ def late(ms: int) -> list[TransactionLogRecord]:
         # A log that begins later than the clocks' 5 s before the marker may have had another one.
         (late(5_001), ending(), ONE),
         (late(5_000), ending(), replace(ONE, certain=False)),
+        # A session of another ID that held the producer ID long ago says nothing about this one's log.
+        (
+            [*late(5_000), replace(OF_ANOTHER, transactional_id="other")],
+            ending(),
+            replace(ONE, certain=False),
+        ),
         # The beginning of another epoch's session says nothing about this one.
         (
             [record(TransactionState.EMPTY, T - 60, epoch=2), *logged((T - 1, T + 2))],
@@ -141,6 +150,11 @@ def late(ms: int) -> list[TransactionLogRecord]:
         (session(*logged((T - 30, T - 20), (T - 1, T + 2))), ending(), replace(ONE, certain=False)),
         # An epoch of its own, and two with it.
         ([record(PREPARED, T - 9_000_000, epoch=4)], ending(epoch=4), (T - 9_000_000, True)),
+        (
+            [record(PREPARED, T - 9_000_000, epoch=4), record(COMPLETE, T - 8_999_999)],
+            ending(epoch=4),
+            (T - 9_000_000, True),
+        ),
         (
             [
                 record(PREPARED, T - 9_000_000, epoch=4),
