@@ -1,6 +1,7 @@
 """Lost, doubled and reordered records, in examples made by hand and by hypothesis."""
 
 from collections.abc import Iterable
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -278,7 +279,7 @@ def test_a_source_connector_extends_connect_s_own_class(made, is_one):
 @pytest.mark.parametrize(("count", "is_one"), [(MOST_SUPERCLASSES, True), (MOST_SUPERCLASSES + 1, False)])
 def test_superclasses_are_followed_up_to_a_limit(count, is_one):
     names = [*(f"p/C{number}" for number in range(count)), SOURCE_CONNECTOR]
-    made = [(name, base, (), ()) for name, base in zip(names, names[1:], strict=False)]
+    made = [(name, base, (), ()) for name, base in pairwise(names)]
     assert is_source_connector("p/C0", classes(*made)) is is_one
 
 
