@@ -1,6 +1,5 @@
 """Batches, frames and decoders given hostile bytes."""
 
-import gzip
 import json
 import random
 import struct
@@ -31,7 +30,6 @@ from eosctl.codecs.record_batches import (
     decode_entries,
     decode_records,
     iter_batches,
-    most_batch_bytes,
     unpack,
 )
 from eosctl.codecs.record_lines import read_record_lines
@@ -131,11 +129,6 @@ def test_the_length_in_a_snappy_header_is_not_trusted(name: str, monkeypatch):
     assert peak_mib(lambda: refused(data)) < 100
 
 
-def test_several_members_of_gzip_and_zeros_behind_them_are_read():
-    packed = gzip.compress(b"one ") + gzip.compress(b"two") + bytes(20_000)
-    assert bytes(unpack(Codec.GZIP, memoryview(packed), 2, 100)[2:]) == b"one two"
-
-
 @pytest.mark.parametrize("codec", PACKED)
 def test_damaged_data_is_reported_as_damaged(codec: Codec):
     whole = bytes(bombs.PACK[codec](bytes(range(256)) * 100))
@@ -143,13 +136,6 @@ def test_damaged_data_is_reported_as_damaged(codec: Codec):
         with pytest.raises(Exception) as caught:  # noqa: PT011  # each library has its own
             unpack(codec, memoryview(damaged), 0, 1 << 20)
         assert not isinstance(caught.value, TooLargeError)
-
-
-@pytest.mark.parametrize("given", ["", "0", "-1", "64M", "1e9", "\u0661", "9" * 30])
-def test_a_limit_that_is_not_a_number_is_reported(given: str):
-    properties = ClientProperties((), properties={"eosctl.batch.max.bytes": Property(given, "-X")})
-    with pytest.raises(ConfigError, match=r"-X: eosctl\.batch\.max\.bytes=.* is no number of bytes"):
-        most_batch_bytes(properties)
 
 
 @pytest.mark.parametrize("seed", range(40))

@@ -1,24 +1,31 @@
 """Batches of records, and records as lines."""
 
+import gzip
 import struct
 import sys
 import tracemalloc
 
+import cramjam
 import pytest
 from aiokafka.record.default_records import DefaultRecordBatchBuilder
 from hypothesis import given
 from hypothesis import strategies as st
 
 from eosctl.codecs.record_batches import (
+    MOST_BYTES,
     Codec,
     EndTransactionMarker,
     MarkerType,
+    TooLargeError,
     decode_marker,
     decode_records,
     iter_batches,
+    most_batch_bytes,
+    unpack,
 )
 from eosctl.codecs.record_lines import read_record_lines
-from eosctl.errors import Undecodable
+from eosctl.errors import ConfigError, Undecodable
+from eosctl.model.client_properties import ClientProperties, Property
 from eosctl.model.names import TopicPartition
 from eosctl.model.records import Record, RecordState
 
@@ -56,6 +63,49 @@ def test_records_of_every_codec_come_back(codec):
     assert {(record.state, record.transactional, record.producer_id, record.producer_epoch) for record in records} == {
         (RecordState.OPEN, True, 77, 3)
     }
+
+
+PACK = {
+    Codec.GZIP: gzip.compress,
+    Codec.SNAPPY: cramjam.snappy.compress_raw,
+    Codec.LZ4: cramjam.lz4.compress,
+    Codec.ZSTD: cramjam.zstd.compress,
+}
+PLAIN = bytes(range(256)) * 100
+
+
+@pytest.mark.parametrize("codec", PACK)
+def test_as_many_bytes_as_are_allowed_are_unpacked_and_one_more_is_too_many(codec):
+    packed = memoryview(bytes(PACK[codec](PLAIN)))
+    assert bytes(unpack(codec, packed, 2, len(PLAIN))[2:]) == PLAIN
+    with pytest.raises(TooLargeError):
+        unpack(codec, packed, 2, len(PLAIN) - 1)
+
+
+def test_several_members_of_gzip_and_zeros_behind_them_are_read():
+    packed = gzip.compress(b"one ") + gzip.compress(b"two") + bytes(20_000)
+    assert bytes(unpack(Codec.GZIP, memoryview(packed), 2, 100)[2:]) == b"one two"
+
+
+@pytest.mark.parametrize("packed", [b"", gzip.compress(PLAIN)[:-9], gzip.compress(b"one") + gzip.compress(b"two")[:9]])
+def test_gzip_that_is_cut_is_not_taken_for_its_beginning(packed):
+    with pytest.raises(EOFError, match="is cut"):
+        unpack(Codec.GZIP, memoryview(packed), 0, len(PLAIN))
+
+
+def limit(given):
+    return most_batch_bytes(ClientProperties((), properties={"eosctl.batch.max.bytes": Property(given, "-X")}))
+
+
+def test_the_memory_of_a_batch_is_what_the_user_gives_or_64_mib():
+    assert most_batch_bytes(ClientProperties(())) == MOST_BYTES == 64 << 20
+    assert [limit(given) for given in ("1", "0200", "9" * 15)] == [1, 200, 10**15 - 1]
+
+
+@pytest.mark.parametrize("given", ["", "0", "000", "-1", "64M", "1e9", "\u0661", "\u00b2", "9" * 16, "9" * 30])
+def test_a_limit_that_is_not_a_number_is_reported(given):
+    with pytest.raises(ConfigError, match=r"-X: eosctl\.batch\.max\.bytes=.* is no number of bytes"):
+        limit(given)
 
 
 def test_a_batch_knows_where_the_next_one_begins():

@@ -77,10 +77,23 @@ ONE = record(body())
         ([batch(b"\x01")], None),
         ([batch(b"\x81\x80\x01" + bytes(8192))], None),
         ([batch(b"\x80" * 6)], None),
+        # A second byte of 127 is the length's last one, also where another record's length has three.
+        ([batch(record(body(value=b"v" * 8_117)), record(body(value=b"v" * 9_000), 1))], [100, 101]),
+        # Six bytes of a length; the last of them would be taken for the attributes.
+        ([batch(b"\x8e\x80\x80\x80\x80\x00" + varint(0) + varint(0) + body())], None),
+        ([batch(b"\x80\x80\x80\x80\x08", count=2)], None),
     ],
 )
 def test_records_that_do_not_fill_their_batch_are_left_to_the_decoder(batches, found):
     assert offsets(*batches) == found
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "length"),
+    [(0, 0, 1), (126, 255, 64), (127, 0, 0), (128, 0, 2), (128, 1, 66), (254, 127, 8193), (129, 1, 0), (128, 128, 0)],
+)
+def test_the_first_two_bytes_of_a_record_give_its_length_where_that_has_no_more_bytes(first, second, length):
+    assert record_columns.ADVANCES[first | second << 8] == length
 
 
 MANY = tuple((b"h", b"x") for _ in range(65))
@@ -186,7 +199,7 @@ def test_equal_records_have_equal_digests_and_others_have_not(first, second, equ
 
 @pytest.mark.parametrize("size", [0, 1, PAD - 1, PAD, PAD + 1, LONG - 1, LONG, LONG + 1])
 def test_a_digest_is_of_the_bytes_in_its_range_alone(size):
-    data = bytes(each % 251 for each in range(size))
+    data = bytes(each % 250 + 1 for each in range(size))
     pieces = [data, data[:-1] + b"\xff" if size else b"", data, data + b"\0"]
     begins = np.array([0, *accumulate(len(each) for each in pieces[:-1])], np.int64)
     lengths = np.array([len(each) for each in pieces], np.int64)

@@ -18,6 +18,8 @@ def test_value_key_header_and_partition():
     assert text("value", b"line 1") == "line 1"
     assert text("key", b"v", key=b"k") == "k"
     assert text("header:lane", b"v", lane=b"2") == "2"
+    assert text("header:lane", b"v", other=b"1", lane=b"2", more=b"3") == "2"
+    assert text("header:lane", b"v", other=b"1") is None
     assert text("partition", b"v") == "3"
 
 

@@ -93,6 +93,10 @@ def test_the_same_key_in_two_forms(key, header):
         (b'{"id":1}', b'{"id":1,"more":2}'),
         (b'{"id":1}', b"Struct{other=1}"),
         (b"[[[[[", HEADER),
+        (CONFLUENT + avro("abc"), b'{"id":null}'),
+        (CONFLUENT + b"\x01", b'{"a":"","b":-1}'),
+        (CONFLUENT + b"\x0a" + b"abcd", b'{"id":"abcd"}'),
+        (CONFLUENT + b"\0\x0a\x05abcd", b'{"id":"abcd"}'),
     ],
 )
 def test_keys_that_cannot_be_compared_are_none(key, header):

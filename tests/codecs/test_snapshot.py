@@ -285,6 +285,29 @@ def test_a_snapshot_is_read_back_as_it_was_written(facts: OffsetsFacts | Skipped
     assert decode_snapshot(lines_of(facts)) == snapshot(facts)
 
 
+@pytest.mark.parametrize("state", RecordState)
+def test_a_key_has_the_records_of_any_one_state(state: RecordState) -> None:
+    log = topic("offsets", [record(0, '["c",{"f":1}]', '{"p":1}', state)], [])
+    facts = replace(FACTS, topics={StorePlace("offsets"): log})
+    assert decode_snapshot(lines_of(facts)) == snapshot(facts)
+
+
+def test_a_key_without_a_record_is_refused() -> None:
+    none = dict.fromkeys(("committed", "open", "aborted"))
+    line = json.dumps({"offsets_key": {"topic": 0, "partition": 0, **none, "records": 0, "tombstones": 0}})
+    lines = lines_of()
+    with pytest.raises(Undecodable, match="offsets_key line without record or partition"):
+        decode_snapshot([*lines[:6], f"{line}\n", *lines[6:]])
+
+
+def test_each_section_has_a_line_of_its_own_behind_the_header() -> None:
+    names = [next(iter(json.loads(line))) for line in lines_of(NOT_READ)]
+    assert names == [
+        "kind", "cluster", "config_topic", "transactions", "connect", "offsets", "transaction_log", "producers",
+        "evidence", "clock", "timeline", "unlisted", "end",
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("before", "after", "message"),
     [
