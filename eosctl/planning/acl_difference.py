@@ -48,9 +48,9 @@ def compare_acls(
         return AclDifference(tuple(ComparedBinding(each, existing) for each in plan.bindings), (), plan.findings)
     authorizer = Authorizer(existing, super_users)
     compared = tuple(_compare(each, authorizer, cluster) for each in plan.bindings)
-    used = {each.by for each in compared if each.status is BindingStatus.PRESENT}
+    used = {each.by for each in compared if each.by is not None}
     planned = [each for each in plan.bindings if same_cluster(each.cluster, cluster)]
-    found = _extras(request, planned, existing, {each for each in used if each is not None})
+    found = _extras(request, planned, existing, used)
     extra = tuple(sorted(found, key=lambda each: each.binding))
     denials = tuple(_denied(compared))
     permitted = [each for each in existing if each.principal not in super_users]
@@ -122,8 +122,8 @@ def _others(
     guarded: dict[ResourcePattern, set[str]] = {}
     for each in planned:
         principal, operation, pattern = each.binding.principal, each.binding.operation, each.binding.pattern
-        is_config = pattern.resource_type is ResourceType.TOPIC and pattern.name in config_topics
-        if operation is Operation.WRITE and (is_config or pattern.resource_type is ResourceType.TRANSACTIONAL_ID):
+        is_guarded = pattern.resource_type is ResourceType.TRANSACTIONAL_ID or pattern.name in config_topics
+        if operation is Operation.WRITE and is_guarded:
             guarded.setdefault(pattern, set()).add(principal)
     for binding in existing:
         if binding.permission is not Permission.ALLOW or not allows(binding.operation, Operation.WRITE):
@@ -148,7 +148,7 @@ class _Kinds:
         self._topics = {name for worker in cluster.workers for name in worker.internal_topics}
         for worker in cluster.workers:
             own = (connector_offsets_topic(worker, each, exactly_once=True) for each in cluster.connectors)
-            self._topics |= {name for name in own if name is not None}
+            self._topics |= set(filter(None, own))
 
     def why(self, binding: AclBinding) -> str | None:
         """Why the binding is of the plan's kind; None if it is not."""

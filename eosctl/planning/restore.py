@@ -251,8 +251,9 @@ def _shape(partition: SourcePartition, before: SourceOffset, after: SourceOffset
     for name, was, now in both:
         if type(was) is not type(now):
             return f"{name} is {_typed(now)}, and {_typed(was)} now", name in needs
-        if name in needs and isinstance(now, int) and isinstance(was, int) and now < 0 <= was:
-            return f"{name} is {now}: no source has a negative one", True
+        match was, now:
+            case int(), int() if name in needs and now < 0 <= was:
+                return f"{name} is {now}: no source has a negative one", True
     return None
 
 

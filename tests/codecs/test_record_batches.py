@@ -17,10 +17,13 @@ from eosctl.codecs.record_batches import (
     EndTransactionMarker,
     MarkerType,
     TooLargeError,
+    begins_batch,
+    claimed_length,
     decode_marker,
     decode_records,
     iter_batches,
     most_batch_bytes,
+    next_batch,
     unpack,
 )
 from eosctl.codecs.record_lines import read_record_lines
@@ -91,6 +94,82 @@ def test_several_members_of_gzip_and_zeros_behind_them_are_read():
 def test_gzip_that_is_cut_is_not_taken_for_its_beginning(packed):
     with pytest.raises(EOFError, match="is cut"):
         unpack(Codec.GZIP, memoryview(packed), 0, len(PLAIN))
+
+
+def header(length=None, magic=2, base_offset=5, last_offset_delta=0, count=1):
+    batch = bytearray(batch_bytes(base_offset=base_offset, records=1))
+    struct.pack_into(">i", batch, 8, len(batch) - 12 if length is None else length - 12)
+    batch[16] = magic
+    struct.pack_into(">i", batch, 23, last_offset_delta)
+    struct.pack_into(">i", batch, 57, count)
+    return bytes(batch)
+
+
+ONE = batch_bytes(base_offset=5, records=1)
+
+
+@pytest.mark.parametrize(
+    ("data", "length"),
+    [
+        (ONE, len(ONE)),
+        (ONE[:12], len(ONE)),
+        (ONE[:11], 0),
+        (header(length=61), 61),
+        (header(length=60), 0),
+        (header(length=-1), 0),
+    ],
+)
+def test_the_length_that_a_batch_claims_is_one_that_a_batch_has(data, length):
+    assert claimed_length(data) == length
+    assert claimed_length(b"x" + data, 1) == length
+
+
+@pytest.mark.parametrize(
+    ("data", "offset", "begins"),
+    [
+        (ONE, 5, True),
+        (ONE[:61], 0, True),
+        (ONE[:60], 0, False),
+        (ONE, 6, False),
+        (header(base_offset=(1 << 31) - 1), 0, True),
+        (header(base_offset=1 << 31), 0, False),
+        (header(magic=1), 0, False),
+        (header(length=61), 0, True),
+        (header(length=60), 0, False),
+        (header(last_offset_delta=-1), 0, False),
+        (header(count=0), 0, True),
+        (header(count=-1), 0, False),
+    ],
+)
+def test_a_batch_begins_where_a_plausible_header_lies(data, offset, begins):
+    assert begins_batch(b"x" + data, 1, offset) is begins
+
+
+DAMAGED = header(magic=9, base_offset=4)
+WRONG_CRC = bytearray(ONE)
+WRONG_CRC[-1] ^= 1
+
+
+@pytest.mark.parametrize(
+    ("data", "offset", "place"),
+    [
+        (DAMAGED + ONE, 5, len(DAMAGED)),
+        # Behind the claimed length a header is enough; elsewhere the batch has to be whole and its CRC right.
+        (DAMAGED + bytes(WRONG_CRC), 5, len(DAMAGED)),
+        (header(length=-1, magic=9) + ONE, 5, len(ONE)),
+        (header(length=-1, magic=9) + bytes(WRONG_CRC), 5, None),
+        (header(length=-1, magic=9) + bytes(WRONG_CRC) + ONE, 5, 2 * len(ONE)),
+        (header(length=-1, magic=9) + ONE[:-1], 5, None),
+        (header(length=-1, magic=9) + ONE, 6, None),
+        (header(length=-1, magic=9), 5, None),
+        (DAMAGED + DAMAGED, 5, None),
+        (DAMAGED + DAMAGED + ONE, 5, 2 * len(DAMAGED)),
+        (b"\2" * 20 + ONE, 5, 20),
+        (b"", 0, None),
+    ],
+)
+def test_behind_damaged_bytes_the_next_batch_is_found(data, offset, place):
+    assert next_batch(data, 0, offset) == place
 
 
 def limit(given):

@@ -34,7 +34,18 @@ def test_the_payload_of_an_envelope_is_looked_into():
 
 
 @pytest.mark.parametrize(
-    "value", [None, b"\xff", b"not json", b"[]", b"{}", b'{"after": null}', b'{"after": {"id": null}}']
+    "value",
+    [
+        None,
+        b"\xff",
+        b'"after.id"',
+        b'["after.id"]',
+        b"not json",
+        b"[]",
+        b"{}",
+        b'{"after": null}',
+        b'{"after": {"id": null}}',
+    ],
 )
 def test_a_record_without_that_part_has_no_identity(value: bytes | None):
     assert text("json:after.id", value) is None

@@ -66,6 +66,7 @@ CONFLUENT, APICURIO = b"\0" + struct.pack(">i", 7), b"\0" + struct.pack(">q", 7)
         (CONFLUENT + avro(-5, "x y", True), b'{"id":-5,"name":"x y","new":true}'),
         (CONFLUENT + protobuf(1039), HEADER),
         (CONFLUENT + protobuf(-5, "x y", 0), b'{"id":-5,"name":"x y","more":0}'),
+        (CONFLUENT + b"\0\x09" + struct.pack("<d", 1.5) + b"\x10\x07", b'{"share":1.5,"id":7}'),
         (CONFLUENT + avro(1039), b"\0" + struct.pack(">i", 9) + avro(1039)),
         (b"a-b", b'{"id":"a-b"}'),
         (b'{"id":"12"}', b'{"id":"12"}'),
@@ -97,6 +98,8 @@ def test_the_same_key_in_two_forms(key, header):
         (CONFLUENT + b"\x01", b'{"a":"","b":-1}'),
         (CONFLUENT + b"\x0a" + b"abcd", b'{"id":"abcd"}'),
         (CONFLUENT + b"\0\x0a\x05abcd", b'{"id":"abcd"}'),
+        (CONFLUENT + b"\0\x08\x85\x01\x08\x87\x01", b'{"id":7}'),
+        (CONFLUENT + b"\0\x0a\x01a", b'{"id":7}'),
     ],
 )
 def test_keys_that_cannot_be_compared_are_none(key, header):

@@ -54,6 +54,9 @@ def test_a_value_of_version_1_is_read_with_its_tagged_fields():
         (b"\xff\xff" + ONGOING_V0[2:], "value version -1 of the transaction log is not known"),
         (ONGOING_V0[:16] + b"\x08" + ONGOING_V0[17:], "transaction status 8 is not known"),
         (ONGOING_V0[:-1], "16 bytes were to follow"),
+        (ONGOING_V0[:17], "4 bytes were to follow at byte 17 of 17"),
+        (ONGOING_V0[:16], "15 bytes were to follow at byte 2 of 16"),
+        (ONGOING_V0[:21] + b"\xff\xff" + ONGOING_V0[23:], "a length of -1 at byte 23"),
         (ONGOING_V0 + b"\0", "1 bytes are left over"),
         (ONGOING_V0[:17] + b"\x7f\xff\xff\xff" + ONGOING_V0[21:], "2147483647 elements cannot follow"),
         (ONGOING_V0[:23] + b"\xff" + ONGOING_V0[24:], "text that is not UTF-8"),
@@ -85,6 +88,25 @@ def test_a_key_is_read_and_a_newer_one_is_distinguished():
         9, 4, 3, "ü-😀-0"
     )
     assert decode_log_record(9, Record(4, 1, key, None)) == TransactionLogRecord(9, 4, 1, "ü-😀-0", None)
+
+
+@pytest.mark.parametrize(
+    ("key", "reason"),
+    [
+        (b"", "2 bytes were to follow at byte 0 of 0"),
+        (b"\0", "2 bytes were to follow at byte 0 of 1"),
+        (b"\0\0", "2 bytes were to follow at byte 2 of 2"),
+        (b"\0\0\0", "2 bytes were to follow at byte 2 of 3"),
+        (b"\0\1", "key version 1 of the transaction log is not known"),
+        (b"\0\1\0\0", "key version 1 of the transaction log is not known"),
+        (b"\0\0\0\2a", "2 bytes were to follow at byte 4 of 5"),
+        (b"\0\0\0\1ab", "1 bytes are left over"),
+    ],
+)
+def test_another_key_is_refused_with_the_reason(key: bytes, reason: str):
+    with pytest.raises(Undecodable, match=reason):
+        decode_transaction_log_key(key)
+    assert decode_transaction_log_key(b"\0\0\0\0") == ""
 
 
 def test_a_bad_record_is_reported_with_its_place():

@@ -21,7 +21,7 @@ from eosctl.model.acls import (
     topic,
     transactional_id,
 )
-from eosctl.model.client_roles import ConnectCluster, ConnectorConfig
+from eosctl.model.client_roles import ClientRole, ConnectCluster, ConnectorConfig
 from eosctl.model.names import Side
 from eosctl.model.offsets import SourceSupport
 from eosctl.model.plan import CreateAcls, DeleteAcls, needed_first
@@ -109,6 +109,12 @@ def test_a_client_whose_config_names_no_brokers_is_in_a_cluster_that_is_not_name
     [compared] = compare_acls(WISH, nameless, NEEDED, HERE).compared
     assert isinstance(compared.status, Skipped)
     assert "belongs to the cluster at a cluster that is not named" in compared.status.reason
+
+
+def test_where_the_acls_could_not_be_read_none_is_known():
+    unread = compare(Skipped("Describe on the cluster is missing"))
+    assert {each.status for each in unread.compared} == {Skipped("Describe on the cluster is missing")}
+    assert (len(unread.compared), unread.extra, unread.others) == (len(PLAN.bindings), (), ())
 
 
 def test_only_an_extra_that_is_still_there_is_removed():
@@ -398,6 +404,13 @@ def test_a_name_that_no_topic_can_have_is_reported_where_only_the_connector_know
 def test_who_else_may_write_the_config_topic_or_take_an_id_is_named(principal, operation, pattern, guarded):
     others = compare(NEEDED | {AclBinding(f"User:{principal}", operation, pattern)}).others
     assert [str(each.guarded) for each in others] == ([guarded] if guarded else [])
+
+
+def test_a_principal_that_only_reads_the_config_topic_is_named_where_it_may_write_it():
+    wish = replace(WISH, principals={(ClientRole.EOSCTL, None): "User:tool"})
+    granted = AclBinding("User:tool", Operation.WRITE, topic("configs"))
+    difference = compare_acls(wish, plan_acls(wish, lambda _: ""), NEEDED | {granted}, HERE)
+    assert [(each.binding, each.expected) for each in difference.others] == [(granted, frozenset({"User:worker"}))]
 
 
 @pytest.mark.parametrize("denied", [False, True])

@@ -46,6 +46,9 @@ SOURCE = connector_of({"name": "c", "connector.class": "FileStreamSource", "topi
 SINK = connector_of({"name": "s", "connector.class": "FileStreamSink", "topics": "in, more"}, "s.json")
 
 
+CREATION = {"topic_creation_default_partitions": "1"}
+
+
 def plan(*connectors: ConnectorConfig, phase: SourceSupport = SourceSupport.ENABLED, **request: object) -> AclPlan:
     cluster = ConnectCluster((WORKER,), connectors)
     return plan_acls(AclRequest((cluster,), phase, **request), _no_certificate)  # type: ignore[arg-type]
@@ -278,6 +281,20 @@ def test_eosctls_own_principal_is_planned_where_it_is_named():
     assert {"tool Alter Cluster kafka-cluster", "tool Write TransactionalId g-c-0", "tool Read Topic out"} <= lines(
         found, "tool", optional=True
     )
+
+
+@pytest.mark.parametrize(
+    ("settings", "why", "loss"),
+    [
+        ({}, "if a topic does not exist, a broker creates it", "another principal has to create the topic beforehand"),
+        (CREATION, "a broker that does not know the new topic yet", "now and then a task is FAILED when Connect has"),
+    ],
+)
+def test_a_producer_creates_the_topic_that_the_broker_takes_for_a_new_one(settings, why: str, loss: str):
+    found = plan(with_settings(SOURCE, **settings), phase=SourceSupport.DISABLED, topics_known={"out": False})
+    [created] = [each for each in found.bindings if line(each) == "producer Create Topic out"]
+    [reason] = created.reasons
+    assert (reason.why.startswith(why), str(reason.loss).startswith(loss)) == (True, True)
 
 
 @pytest.mark.parametrize(("exists", "creates"), [(True, False), (False, True)])

@@ -42,8 +42,8 @@ from eosctl.model.topics import TopicFacts
 from eosctl.model.versions import KafkaVersion
 from eosctl.model.workers import LiveOwner, LiveOwners
 from eosctl.planning.migration import plan_migration, replication_factors
-from eosctl.planning.operated import deleted_by_hand, for_operator, objections, resumed_by_hand
-from eosctl.planning.restore import NewConnector, RestoreRequest, plan_restore
+from eosctl.planning.operated import created_by_hand, deleted_by_hand, for_operator, objections, resumed_by_hand
+from eosctl.planning.restore import PARTITIONS, NewConnector, RestoreRequest, plan_restore
 from eosctl.planning.undo import undo_plan
 from tests.planning.offsets_topics import java, topic_of
 
@@ -712,6 +712,38 @@ def test_remaining_steps_by_hand_are_described_by_the_resource():
     assert steps(made) == [ManualStep("resume connector c (state: running in its resource)"), other]
     asked = ManualStep("look at the source", "c")
     assert steps(for_operator(plan(PlannedStep(asked)), EMITTED)) == [asked], "it is the same with an operator"
+
+
+@pytest.mark.parametrize(
+    ("step", "over_rest", "by_resource"),
+    [
+        (
+            created_by_hand("new", "c", None, ""),
+            "new with the config of c",
+            "create KafkaConnector new with the config of c",
+        ),
+        (
+            created_by_hand("new", "c", "h", ", and with x=y"),
+            "new in Connect cluster h with the config of c, and with x=y",
+            "create KafkaConnector new in Connect cluster h with the config of c, and with x=y",
+        ),
+        (
+            created_by_hand("c", "c", "h", ""),
+            "c in Connect cluster h with the config of c",
+            "let the label strimzi.io/cluster of KafkaConnector c name the KafkaConnect of group h",
+        ),
+    ],
+)
+def test_a_connector_that_a_person_creates_is_described_with_its_cluster(step, over_rest: str, by_resource: str):
+    assert step == ManualStep(f"create connector {over_rest}", "c", by_resource)
+
+
+@pytest.mark.parametrize("now", [None, TopicNow(TopicFacts("own", PARTITIONS, 1), "id")])
+def test_the_own_offsets_topic_is_created_where_it_does_not_exist(now: TopicNow | None):
+    facts = replace(OWN_FACTS, topics={**OWN_FACTS.topics, (S, "own"): now})
+    planned = plan_restore(OWN, facts)
+    assert planned.objections == ()
+    assert kinds(planned.plan).count("CreateTopic") == (now is None)
 
 
 # The schema history of a connector that goes to another Kafka cluster.
