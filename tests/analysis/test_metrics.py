@@ -1,5 +1,6 @@
 """Answers of commands as metrics: counts, absent series, and the limits of series."""
 
+from datetime import date
 from string import ascii_lowercase
 
 import pytest
@@ -14,6 +15,7 @@ from eosctl.analysis.metrics.samples import (
     cycle_samples,
     finding_samples,
     group_samples,
+    hanging_samples,
     offset_samples,
     stability_samples,
     stale_samples,
@@ -22,9 +24,21 @@ from eosctl.analysis.metrics.samples import (
 )
 from eosctl.analysis.rules.registry import RULES, diagnose
 from eosctl.model.groups import ListedGroup
-from eosctl.model.hanging import GroupLag, LastStableOffsets, OpenTransaction, PartitionStability
+from eosctl.model.hanging import (
+    Advice,
+    GroupLag,
+    HangingReason,
+    HangingTransactions,
+    LastStableOffsets,
+    OpenTransaction,
+    PartitionStability,
+    TransactionalIdAccess,
+    UnknownAge,
+    Verdict,
+)
 from eosctl.model.ledger import JobSummary, RunSummary
 from eosctl.model.names import ConnectorTaskId, ProducerIdAndEpoch, TopicPartition
+from eosctl.model.report import Severity, Triage, Waiver
 from eosctl.model.skipped import Cause, Skipped, not_asked
 from eosctl.model.topics import PartitionOffsets, RecordCounts
 from eosctl.model.transactions import (
@@ -38,7 +52,7 @@ from eosctl.model.transactions import (
     TransactionList,
     TransactionState,
 )
-from eosctl.model.watch import Answers, Cycle, Metric, Sample
+from eosctl.model.watch import Answers, Cycle, Metric, Panel, PanelKind, PanelRow, Sample
 from tests.analysis.config_records import Log
 from tests.analysis.evidence import BROKER, HEALTHY, NOW, A, B, but, described, inspection, worker
 from tests.analysis.offset_records import AS_OF, record, report, topic
@@ -363,3 +377,137 @@ def test_a_label_of_the_greatest_length_is_not_cut(length, shown):
     [sample] = within_bounds([Sample(metric, ("a" * length,), 1)])
     assert len(sample.labels[0]) == shown
     assert sample.labels[0].endswith("…") is (length > LONGEST_LABEL)
+
+
+NOTICED = RULES[0].kind
+
+
+def triaged(*waived, severities=(Severity.ERROR, Severity.ERROR, Severity.INFO), unread=()):
+    """The first rule found so much, of which the operator accepts these subjects."""
+    found = tuple(NOTICED.finding(f"w{number}", "m", severity=each) for number, each in enumerate(severities))
+    whole = diagnose(HEALTHY)
+    first, *others = whole.answers
+    waivers = tuple(Waiver(NOTICED.id, each, "me", "known", date(2030, 1, 1)) for each in waived)
+    answers = (replace(first, findings=found, cannot_tell=unread), *others)
+    return replace(whole, answers=answers, triage=Triage(waivers=waivers, today=date(2026, 1, 1)))
+
+
+@pytest.mark.parametrize(
+    ("diagnosis", "counts", "accepted"),
+    [
+        (triaged(), {"error": 2, "info": 1}, {}),
+        (triaged("w0"), {"error": 1, "info": 1}, {1}),
+        (triaged("w*"), {"error": 0, "info": 0}, {3}),
+        (triaged(severities=()), {"error": 0}, {}),
+        (triaged(severities=(Severity.INFO,)), {"error": 0, "info": 1}, {}),
+        (triaged(severities=(Severity.INFO,), unread=("denied",)), {"info": 1}, {}),
+        (triaged(unread=("denied",)), {"error": 2, "info": 1}, {}),
+    ],
+)
+def test_findings_are_counted_by_severity_without_those_that_are_accepted(diagnosis, counts, accepted):
+    samples = list(finding_samples(diagnosis))
+    found = values(samples, metrics.FINDINGS)
+    assert {severity: count for (rule, severity), count in found.items() if rule == NOTICED.id} == counts
+    assert set(values(samples, metrics.FINDINGS_WAIVED).values()) == set(accepted)
+    assert values(samples, metrics.RULE_UNKNOWN)[NOTICED.id,] == int(bool(diagnosis.answers[0].cannot_tell))
+
+
+def hanging(*verdicts, **more):
+    found = {"as_of": NOW, "cluster_id": None, "verdicts": verdicts, "held_back": {}, "owners": {"g-x-3": TASK_OF}}
+    found |= dict.fromkeys(("undecided", "undecided_reasons", "undated", "not_searched", "notes"), ())
+    return HangingTransactions(
+        **{**found, "clock": None, "access": TransactionalIdAccess((), None), "searched": 1, **more}
+    )
+
+
+def verdict(name=None, last_ms=NOW - 5_000, *, hangs=True):
+    reason = HangingReason.NO_TRANSACTIONAL_ID if hangs else None
+    return Verdict(opened(name, last_ms), reason, Advice.ABORT if hangs else Advice.WAIT)
+
+
+AGE_LABELS = ("out", "1", "7", "", "", "", "abort")
+
+
+@pytest.mark.parametrize(
+    ("found", "count", "undecided", "ages"),
+    [
+        (hanging(), {(): 0}, {(): 0}, []),
+        (hanging(verdict(hangs=False)), {(): 0}, {(): 0}, []),
+        (hanging(verdict(), verdict(hangs=False)), {(): 1}, {(): 0}, [(AGE_LABELS, 5)]),
+        (hanging(verdict(last_ms=None)), {(): 1}, {(): 0}, []),
+        (hanging(verdict(last_ms=NOW + 1)), {(): 1}, {(): 0}, [(AGE_LABELS, 0)]),
+        (
+            hanging(verdict(last_ms=NOW - 1_000), verdict("g-x-3", NOW - 9_000), verdict(last_ms=None)),
+            {(): 3},
+            {(): 0},
+            [(("out", "1", "7", "g-x-3", "x", "3", "abort"), 9), (AGE_LABELS, 1)],
+        ),
+        (hanging(undecided=(opened(), opened())), {}, {(): 2}, []),
+        (hanging(undecided=(opened(),), undated=(UnknownAge(opened(), "no clock"),)), {}, {(): 2}, []),
+        (hanging(not_searched=(PLACE,)), {}, {}, []),
+    ],
+)
+def test_hanging_transactions_have_an_age_each_the_oldest_first(found, count, undecided, ages):
+    samples = list(hanging_samples(found))
+    assert values(samples, metrics.HANGING) == count
+    assert values(samples, metrics.HANGING_UNDECIDED) == undecided
+    assert list(values(samples, metrics.HANGING_AGE).items()) == ages
+
+
+LAG = GroupLag(ListedGroup("q", "consumer", "Stable"), 1, RecordCounts(5, 0, 0, 0), 0, 0)
+
+
+@pytest.mark.parametrize(("lags", "groups"), [((LAG,), {("q",): 5}), ((), {}), (SILENT, {})])
+def test_the_lags_of_groups_are_those_that_were_read(lags, groups):
+    samples = cycle_samples(replace(NOTHING, last_stable=stability(held(), lags=lags)), CYCLE)
+    assert values(samples, metrics.GROUP_RECORDS) == groups
+    assert values(samples, metrics.LSO_LAG) == {("out", "1"): 1}
+
+
+EARLIER = record(0, KEY, '{"p":1}', timestamp=AS_OF - 60_000)
+FINE = report(topic("global", [EARLIER]), configs={"c": {}})
+SHADOWED = report(topic("global", [EARLIER]), topic("own"), configs={"c": {"offsets.storage.topic": "own"}})
+
+
+def changed(known, *, stores=None, **offset):
+    """The report with the stores of its connector, or its one offset, changed."""
+    [connector] = known.connectors
+    [only] = connector.offsets
+    stores = connector.stores if stores is None else stores
+    return replace(known, connectors=(replace(connector, stores=stores, offsets=(only._replace(**offset),)),))
+
+
+@pytest.mark.parametrize(
+    ("found", "shadows", "ages"),
+    [
+        (FINE, {("c",): 0}, {("c",): 60}),
+        (replace(FINE, as_of=AS_OF - 90_000), {("c",): 0}, {("c",): 0}),
+        (SHADOWED, {("c",): 1}, {}),
+        (changed(FINE, stores=SILENT), {}, {}),
+        (changed(FINE, kafka_effective=SILENT), {}, {}),
+        (changed(FINE, kafka_effective=None), {("c",): 0}, {}),
+        (changed(SHADOWED, stores=SILENT), {("c",): 1}, {}),
+        (changed(SHADOWED, kafka_effective=SILENT), {("c",): 1}, {}),
+    ],
+)
+def test_offsets_whose_stores_or_values_are_unknown_have_no_age_and_no_count_of_0(found, shadows, ages):
+    samples = list(offset_samples(found))
+    assert values(samples, metrics.NULL_SHADOWS) == shadows
+    assert values(samples, metrics.OFFSET_AGE) == ages
+
+
+def test_a_connector_s_newest_offset_has_its_age_and_most_shadowed_offsets_come_first():
+    newer = record(1, '["c",{"f":2}]', '{"p":1}', timestamp=AS_OF - 5_000)
+    both = report(topic("global", [EARLIER, newer]), configs={"c": {}})
+    assert values(offset_samples(both), metrics.OFFSET_AGE) == {("c",): 5}
+    [one], [two] = FINE.connectors, SHADOWED.connectors
+    found = values(offset_samples(replace(FINE, connectors=(replace(one, name="a"), two))), metrics.NULL_SHADOWS)
+    assert list(found.items()) == [(("c",), 1), (("a",), 0)]
+
+
+def test_metrics_that_no_panel_shows_have_a_last_row_of_their_own():
+    shown, new = metrics.METRICS[0], Metric("eosctl_new", "New")
+    row = PanelRow("One", (Panel("P", PanelKind.STAT, (shown,)),))
+    assert list(metrics.with_all([row], [shown])) == [row]
+    first, more = metrics.with_all([row], [shown, new])
+    assert (first, more.title, [each.metrics for each in more.panels]) == (row, "More", [(new,)])

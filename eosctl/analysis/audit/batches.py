@@ -179,11 +179,11 @@ def _partition(key: bytes | None, decode: Decode) -> Fields:
 
 
 def _direction(was: object, now: object) -> int:
-    """1 higher, -1 lower, 0 cannot be compared."""
+    """Above 0 is higher, below 0 lower, 0 cannot be compared; both differ."""
     if type(was) is int and type(now) is int:
-        return (now > was) - (now < was)
+        return 1 if now > was else -1
     if isinstance(was, int | float) and isinstance(now, int | float):
-        return 0 if isinstance(was, bool) or isinstance(now, bool) else (now > was) - (now < was)
+        return 0 if isinstance(was, bool) or isinstance(now, bool) else 1 if now > was else -1
     if isinstance(was, str) and isinstance(now, str):
         before, after = _NUMBERED.fullmatch(was), _NUMBERED.fullmatch(now)
         if before and after and before[1] == after[1]:
@@ -193,9 +193,9 @@ def _direction(was: object, now: object) -> int:
 
 def _digits_direction(was: str, now: str) -> int:
     if len(was) == len(now):
-        return (now > was) - (now < was)
+        return 1 if now > was else -1
     padded = was[0] == "0" or now[0] == "0"
-    return 0 if padded else (len(now) > len(was)) - (len(now) < len(was))
+    return 0 if padded else len(now) - len(was)
 
 
 # Detects that an unfinished snapshot began again.

@@ -108,9 +108,8 @@ def thinned(runs: Sequence[WriteRun], most: int = MOST_RUNS) -> Runs:
 def _joined_runs(runs: Iterable[WriteRun], *, restart_ms: int, plain_ms: int) -> list[WriteRun]:
     joined: list[WriteRun] = []
     for run in runs:
-        last = joined[-1].last if joined else None
-        same = last is not None and _is_same_writer(last, run.first)
-        if last is not None and same and not _pause_divides(last, run.first, restart_ms, plain_ms):
+        pair = (joined[-1].last, run.first) if joined else None
+        if pair is not None and _is_same_writer(*pair) and not _pause_divides(*pair, restart_ms, plain_ms):
             joined[-1] = _both(joined[-1], run)
         else:
             joined.append(run)

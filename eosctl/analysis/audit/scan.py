@@ -321,15 +321,16 @@ class RangeScan:
 
     def add_data(self, header: Header, entries: Open, *, aborted: bool) -> None:
         """Take in a data batch; `entries` may raise, before anything is taken in. Where its records do, start again."""
-        records = entries() if self._keys is not None and not aborted else None
+        keys = None if aborted else self._keys
+        records = () if keys is None else entries()
         log, transactional = self._log, header.is_transactional
         log.add_batch(header)
         log.add_data(header, aborted=aborted)
         writer = self._sessions.writer(header)
         if transactional:
             self._transactions.add_data(header)
-        if self._keys is not None and records is not None:
-            tombstones = self._keys.add_batch(records, writer)
+        if keys is not None:
+            tombstones = keys.add_batch(records, writer)
             if tombstones:
                 log.add_tombstones(header, tombstones)
 

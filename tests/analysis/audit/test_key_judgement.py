@@ -116,6 +116,19 @@ def test_a_plain_write_in_the_worker_s_topic_is_a_copy_while_the_connector_commi
     assert not nowhere.is_copy_of_own(place, write(at, plain=plain))
 
 
+@pytest.mark.parametrize(("begun", "continues"), [(100_000, []), (150_000, [2])])
+def test_plain_writes_after_the_last_commit_to_its_own_topic_are_a_way_back_unless_they_began_as_copies(
+    begun, continues
+):
+    """The connector went on from them where the worker wrote them while exactly-once was off."""
+    plain = [*records("plain 5", time=begun), *records("plain 6", first=1, time=200_000)]
+    back = scan([*plain, *records("1.0 9", first=2, time=300_000)])[KEY]
+    own = scan(records("1.0 1", "1.0 2", time=100_000))[KEY]
+    stores = KeyStores([Placed(SHARED, back._replace(runs=())), Placed(OWN, own)], frozenset({OWN.topic}), Sessions({}))
+    changed = [each.now.write.offset for each in stores.changes()]
+    assert changed == ([] if continues else [2])
+
+
 def test_only_keys_in_several_topics_have_several_stores():
     one, other = scan(records("1.0 1"))[KEY], scan(records("1.0 1", key=OTHER_KEY))[OTHER_KEY]
     placed = [Placed(SHARED, one), Placed(SECOND, one), Placed(SHARED, other), Placed(OWN, other)]

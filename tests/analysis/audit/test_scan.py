@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from eosctl.analysis.audit.batches import BatchWriter
 from eosctl.analysis.audit.key_scan import KeyScan
-from eosctl.analysis.audit.scan import GapKind, LogScan, RangeScan, TransactionScan, merge_logs
+from eosctl.analysis.audit.scan import GapKind, LogScan, RangeScan, TransactionScan, join_items, merge_logs
 from eosctl.codecs.ledger import decode_json
 from eosctl.codecs.record_batches import (
     SHORTEST_BATCH,
@@ -25,7 +25,7 @@ from eosctl.codecs.record_batches import (
 )
 from eosctl.engines.scanning import scan_range
 from eosctl.model.audit import AuditedTopic, AuditPlan, Gap, OffsetRange, PartitionBounds, StateRow, TopicRole
-from eosctl.model.audit_states import Damage, GrowthPoint, ItemKind, LogState
+from eosctl.model.audit_states import Damage, GrowthPoint, ItemKind, LogState, TransactionItem
 from eosctl.model.records import Record
 from eosctl.sources.audit_log import DataBatch, LogItem, LogSource
 from tests.analysis.audit.brokers import ATTRIBUTES_AT, CRC_AT, Writer, Written, data_batch
@@ -311,6 +311,26 @@ def test_a_log_has_the_earliest_and_the_latest_time_of_its_data(times, first, la
     assert (state.first_timestamp, state.last_timestamp) == (first, last)
     merged = merge_logs(state, scanned(len(items), len(items) + 1, LOST, []))
     assert (merged.first_timestamp, merged.last_timestamp) == (first, last)
+
+
+def item(kind: ItemKind, epoch: int = 0, offset: int = 0) -> TransactionItem:
+    return TransactionItem(kind, offset, offset, epoch, 1, 10, offset, offset)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "joined"),
+    [
+        (item(ItemKind.DATA), item(ItemKind.DATA), True),
+        (item(ItemKind.DATA), item(ItemKind.DATA, 1), False),
+        (item(ItemKind.DATA), item(ItemKind.COMMIT), False),
+        (item(ItemKind.COMMIT), item(ItemKind.DATA), False),
+        (item(ItemKind.ABORT), item(ItemKind.DATA), False),
+        (item(ItemKind.COMMIT), item(ItemKind.COMMIT), False),
+    ],
+)
+def test_data_goes_on_with_data_of_its_epoch_and_with_nothing_behind_a_marker(before, after, joined):
+    assert len(join_items((before,), (after._replace(offset=1, last_offset=1),))) == (1 if joined else 2)
+    assert join_items((before,), ()) == join_items((), (before,)) == (before,)
 
 
 @pytest.mark.parametrize(

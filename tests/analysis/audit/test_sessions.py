@@ -4,17 +4,19 @@ import pytest
 
 from eosctl.analysis.audit.sessions import (
     Sessions,
+    SessionScan,
     beginnings,
     join_intervals,
     merge_producers,
     raised_epochs,
     without_raised,
 )
-from eosctl.model.audit_states import SessionStart
+from eosctl.model.audit_states import ProducerState, SessionStart
 from tests.analysis.audit.summaries import (
     AS_OF,
     producer,
 )
+from tests.analysis.audit.test_scan import header
 
 # Beginnings of sessions
 
@@ -86,6 +88,74 @@ def test_two_ranges_of_a_producer_have_the_first_s_beginning_and_the_last_s_end(
         5,
         -1,
     ]
+
+
+def scanned(*texts: str, producer_id: int = 1) -> ProducerState:
+    """data 3: a transactional batch with epoch 3; plain 3: one outside transactions; commit 3, abort 3: markers."""
+    scan, offset = SessionScan(), 0
+    for text in texts:
+        kind, epoch = text.split()
+        if kind in {"data", "plain"}:
+            made = header(offset, offset + 1, time=offset + 5, begun=offset)
+            scan.writer(
+                made._replace(
+                    producer_id=producer_id, producer_epoch=int(epoch), attributes=0x10 if kind == "data" else 0
+                )
+            )
+        else:
+            scan.mark(producer_id, int(epoch), committed=kind == "commit")
+        offset += 10
+    [state] = scan.states()
+    return state
+
+
+@pytest.mark.parametrize(
+    ("texts", "first", "starts", "raised", "leading", "marker", "still_open"),
+    [
+        (("data 3",), 3, [], (), None, -1, 3),
+        (("data 3", "data 3"), 3, [], (), None, -1, 3),
+        (("data 3", "data 4"), 3, [4], (), None, -1, 4),
+        (("data 4", "data 3"), 4, [], (), None, -1, 3),
+        (("data 4", "data 3", "data 4"), 4, [], (), None, -1, 4),
+        (("data 3", "commit 3"), 3, [], (), None, -1, -1),
+        (("data 3", "commit 3", "data 4"), 3, [4], (), None, -1, 4),
+        (("data 3", "commit 4", "data 4"), 3, [], ((4, 4),), None, -1, 4),
+        (("data 3", "commit 5", "data 5"), 3, [], (), None, -1, 5),
+        (("data 3", "abort 4", "data 4"), 3, [4], (), None, -1, 4),
+        (("plain 3", "commit 4"), 3, [], (), None, -1, -1),
+        (("commit 3", "data 3"), 3, [], (), 3, 3, 3),
+        (("commit 3", "data 4"), 4, [], (), 3, 3, 4),
+        (("commit 4", "commit 3"), None, [], (), 4, 4, -1),
+        (("abort 3", "commit 4"), None, [], (), -1, 4, -1),
+        (("commit 3", "abort 4"), None, [], (), 3, 3, -1),
+        (("data 0", "commit 0"), 0, [], (), None, -1, -1),
+    ],
+)
+def test_a_range_shows_where_a_producer_began_and_how_far_commits_raised_its_epoch(
+    texts, first, starts, raised, leading, marker, still_open
+):
+    state = scanned(*texts)
+    assert (state.first_epoch, [each.producer_epoch for each in state.starts], state.raised) == (first, starts, raised)
+    assert (state.leading_epoch, state.marker_epoch, state.open_epoch) == (leading, marker, still_open)
+    assert scanned(*texts, producer_id=-1).starts == ()
+
+
+def test_a_producer_s_first_and_last_records_are_known_and_the_plain_ones_apart():
+    state = scanned("data 1", "plain 1", "data 1", "plain 2", "commit 2")
+    assert (state.first_offset, state.first_timestamp, state.last_offset, state.last_timestamp) == (0, 0, 31, 35)
+    assert (state.records, state.plain_records, state.first_plain, state.last_plain) == (8, 4, 10, 31)
+    assert (state.first_plain_timestamp, state.last_plain_timestamp) == (10, 35)
+    [start] = state.starts
+    assert (start.offset, start.timestamp, start.producer_epoch) == (30, 30, 2)
+    assert scanned("data 1").first_plain == -1
+
+
+def test_batches_of_one_writer_have_one_object_for_it():
+    scan, one = SessionScan(), header(0, 0)
+    first = scan.writer(one)
+    assert scan.writer(one) is first
+    other = scan.writer(one._replace(producer_epoch=1))
+    assert (other.producer_epoch, scan.writer(one)) == (1, first)
 
 
 @pytest.mark.parametrize(
