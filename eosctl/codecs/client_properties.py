@@ -76,7 +76,7 @@ _TOKEN = re.compile(
       | "(?P<quoted>(?:[^"\\\n\r]|\\.)*)"
       | '(?P<single>(?:[^'\\\n\r]|\\.)*)'
       | (?P<mark>[=;])
-      | (?P<word>[A-Za-z_$\u00a0-\U0010ffff][A-Za-z0-9_$.\-\u00a0-\U0010ffff]*)""",
+      | (?P<word>(?:[A-Za-z_$]|[^\x00-\x9f])(?:[A-Za-z0-9_$.\-]|[^\x00-\x9f])*)""",
     re.VERBOSE | re.DOTALL,
 )
 _OCTAL_OR_LETTER = re.compile(r"\\([0-3]?[0-7]{1,2}|.)", re.DOTALL)

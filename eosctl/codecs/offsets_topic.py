@@ -12,10 +12,10 @@ Both are plain JSON without schema, written by Jackson without blanks (JsonConve
 3. A rename exchanges the connector's name inside the key and leaves every other byte as it is.
 """
 
+import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping
-from hashlib import sha256
 from math import isfinite
 from struct import Struct
 from typing import TYPE_CHECKING, Annotated, Final
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 
 _NAME: Final = re.compile(r'(\ufeff?[ \t\r\n]*\[[ \t\r\n]*)"(?:[^"\\]|\\.)*"', re.DOTALL)
-_ESCAPED: Final = re.compile(r'[\x00-\x1f"\\\U00010000-\U0010ffff]')
+_ESCAPED: Final = re.compile(r'[\x00-\x1f"\\]|[^\x00-\uffff]')
 _NAMED: Final = {"\b": r"\b", "\t": r"\t", "\n": r"\n", "\f": r"\f", "\r": r"\r", '"': r"\"", "\\": r"\\"}
 _KINDS: Final = {dict: "an object", list: "a list", str: "text", bool: "a boolean", type(None): "null"}
 
@@ -301,7 +301,7 @@ def _cell(cell: bytes) -> bytes:
 
 
 def _digest(name: str, rows: list[bytes]) -> str:
-    return f"{name}:{sha256(b''.join(rows)).hexdigest()}"
+    return f"{name}:{hashlib.sha256(b''.join(rows)).hexdigest()}"
 
 
 # Export files: the body of KIP-875, as `GET /connectors/<name>/offsets` answers and PATCH takes it.
