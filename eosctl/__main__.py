@@ -2,9 +2,12 @@
 
 import gc
 
-gc.disable()  # to look for cycles while modules are imported takes a tenth of that; main has it begin
+from eosctl.bare_packages import SELDOM_USED, open_bare
 
-from eosctl.cli import main  # noqa: E402  # an import is what it is turned off for
+gc.disable()  # to look for cycles while modules are imported takes a tenth of that; main has it begin
+open_bare(SELDOM_USED)
+
+from eosctl.cli import main  # noqa: E402  # an import is what both are for
 
 if __name__ == "__main__":
     main()

@@ -1,8 +1,9 @@
-"""Packages of which single modules are needed, opened without running their __init__.py.
+"""Packages and modules that are opened without running them: a command needs little of them, or nothing.
 
 `import kafka.net.manager` would first run kafka/__init__.py, which imports the consumer, the producer and the admin
 client: two thirds of the time until a command's first request. In a bare package a submodule is imported as always;
-the first name that is no submodule runs its __init__.py after all, so only the time differs.
+the first name that is no submodule runs its __init__.py after all. So does the first name of a module that libraries
+import for functions that commands seldom call, as Typer does `subprocess`. Only the time differs.
 """
 
 import sys
@@ -14,24 +15,83 @@ from threading import RLock
 from types import ModuleType
 from typing import Any, Final
 
-BARE: Final[Mapping[str, Mapping[str, str]]] = {
-    "kafka": {},
-    "kafka.net": {},
-    "kafka.protocol.admin": {"ListGroupsRequest": "groups"},
-    "kafka.protocol.consumer": {"OffsetFetchRequest": "group"},
-    "aiokafka": {},
-    "aiokafka.record": {},
+BARE: Final = frozenset(
+    {
+        "kafka",
+        "kafka.net",
+        "kafka.protocol.admin",
+        "kafka.protocol.consumer",
+        "aiokafka",
+        "aiokafka.record",
+        "anyio",
+        "httpcore",
+        "httpcore._sync",
+    }
+)
+"""Packages of the clients."""
+SELDOM_USED: Final = frozenset(
+    {
+        "bz2",
+        "hashlib",
+        "hmac",
+        "lzma",
+        "secrets",
+        "ssl",
+        "subprocess",
+        "tempfile",
+        "tokenize",
+        "typing_extensions",
+        "zipfile",
+    }
+)
+"""Modules that only the program opens bare: another one that imports eosctl may replace names of theirs."""
+_EXCEPTIONS: Final = "httpcore._exceptions"
+ELSEWHERE: Final[Mapping[str, Mapping[str, str]]] = {
+    "httpcore": {
+        "ConnectionPool": "httpcore._sync.connection_pool",
+        "SyncBackend": "httpcore._backends.sync",
+        **dict.fromkeys(("NetworkBackend", "NetworkStream"), "httpcore._backends.base"),
+        **dict.fromkeys(("Request", "Response", "URL"), "httpcore._models"),
+        **dict.fromkeys(("ConnectError", "NetworkError", "ProxyError", "ReadError", "WriteError"), _EXCEPTIONS),
+        **dict.fromkeys(("ConnectTimeout", "PoolTimeout", "ReadTimeout", "WriteTimeout"), _EXCEPTIONS),
+        **dict.fromkeys(("LocalProtocolError", "ProtocolError", "RemoteProtocolError"), _EXCEPTIONS),
+        **dict.fromkeys(("TimeoutException", "UnsupportedProtocol"), _EXCEPTIONS),
+    },
+    "typing_extensions": dict.fromkeys(("NotRequired", "Required", "get_type_hints"), "typing"),
 }
-"""Packages, and the names for which a client needs only the submodule that has them."""
+"""Names that need not run the module: the module that has them, too."""
+VERSIONS_OF_BROKERS: Final = "kafka.protocol.broker_version_data"
+UNSENT: Final = frozenset({"ListGroupsRequest", "OffsetFetchRequest"})
+"""Requests that VERSIONS_OF_BROKERS makes for brokers before 0.10, and that kafka-python sends to none."""
 UNWANTED: Final = frozenset({"httpx._main"})
 """httpx's own command line: it imports Rich, Pygments and Click, and httpx goes without it where they are missing."""
+
+
+def _importer() -> str:
+    """The module whose import statement looks up a name of a bare module."""
+    frame = sys._getframe(2)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith("<frozen importlib"):
+        frame = frame.f_back
+    return str(frame.f_globals.get("__name__"))
+
+
+class _BareModule(ModuleType):
+    """A module that has not run to its end. Another thread waits while one runs it."""
+
+    def __getattribute__(self, name: str) -> Any:  # noqa: ANN401  # as every module's
+        if name.startswith("__") and name not in {"__all__", "__version__"}:
+            return super().__getattribute__(name)
+        if name in UNSENT and _importer() == VERSIONS_OF_BROKERS:
+            return {0: lambda *_: None}
+        return super().__getattribute__("__spec__").loader.value(self, name)
 
 
 class _BareLoader:
     """Defers execution to the first attribute access."""
 
-    def __init__(self, whole: Any, names: Mapping[str, str]) -> None:  # noqa: ANN401  # whatever finds packages here
-        self._whole, self._names = whole, names
+    def __init__(self, whole: Any, elsewhere: Mapping[str, str]) -> None:  # noqa: ANN401  # whatever finds packages here
+        self._whole, self._elsewhere = whole, elsewhere
+        self._lock, self._running = RLock(), False
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401  # whatever that one has: its source, its resources
         return getattr(self._whole, name)
@@ -43,51 +103,53 @@ class _BareLoader:
 
     def exec_module(self, module: ModuleType) -> None:
         """Nothing runs; names are looked up when they are asked for."""
-        lock, running = RLock(), False
+        module.__class__ = _BareModule
 
-        def missing(name: str) -> object:
-            nonlocal running
-            absent = AttributeError(f"module {module.__name__!r} has no attribute {name!r}")
-            if name.startswith("__") and name not in {"__all__", "__version__"}:
-                raise absent
-            if name in self._names:
-                return getattr(import_module(f"{module.__name__}.{self._names[name]}"), name)
-            if hasattr(module, "__path__") and find_spec(f"{module.__name__}.{name}") is not None:
-                return import_module(f"{module.__name__}.{name}")
-            with lock:  # another thread may run it
-                if not running and vars(module).get("__getattr__") is missing:
-                    running = True
-                    try:
-                        self._whole.exec_module(module)
-                    finally:
-                        running = False
-                    if module.__getattr__ is missing:
-                        del module.__getattr__
-            if name in vars(module):
-                return vars(module)[name]
-            if vars(module).get("__getattr__", missing) is missing:
-                raise absent
-            return getattr(module, name)
+    def value(self, module: ModuleType, name: str) -> Any:  # noqa: ANN401  # a module's value
+        """The value of a name in the module, which is run if nothing else has it; AttributeError if it has none."""
+        values = vars(module)
+        if name not in values:
+            if name in self._elsewhere:
+                return getattr(import_module(self._elsewhere[name]), name)
+            place = f"{module.__name__}.{name}"
+            if "__path__" in values and find_spec(place) is not None:
+                return import_module(place)
+        if self._running or name not in values:
+            self._run(module)
+        own = ModuleType if type(module) is _BareModule else type(module)
+        return own.__getattribute__(module, name)
 
-        module.__getattr__ = missing  # type: ignore[method-assign]  # PEP 562
+    def _run(self, module: ModuleType) -> None:
+        with self._lock:  # another thread may run it
+            if not self._running and type(module) is _BareModule:
+                self._running = True
+                try:
+                    self._whole.exec_module(module)
+                finally:
+                    self._running = False
+                module.__class__ = ModuleType  # type: ignore[assignment]  # mypy believes the test above
 
 
 class _BareFinder:
+    def __init__(self, names: frozenset[str]) -> None:
+        self._names = names
+
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         """The spec of a module that is opened bare, None for others. Raises ImportError for UNWANTED ones."""
         if fullname in UNWANTED:
             raise ImportError(f"{fullname} is not needed here")
-        if fullname not in BARE:
+        if fullname not in self._names:
             return None
         spec = PathFinder.find_spec(fullname, path, target)
         if spec is not None and spec.loader is not None:
-            spec.loader = _BareLoader(spec.loader, BARE[fullname])  # type: ignore[assignment]  # no subclass: importlib.abc takes 5 ms
+            loader = _BareLoader(spec.loader, ELSEWHERE.get(fullname, {}))
+            spec.loader = loader  # type: ignore[assignment]  # no subclass: importlib.abc takes 5 ms
         return spec
 
 
-def open_bare() -> None:
-    """From now on they are opened so; those imported before stay as they are."""
+def open_bare(further: frozenset[str] = frozenset()) -> None:
+    """From now on they, and further ones, are opened so; those imported before stay as they are."""
     if not any(isinstance(finder, _BareFinder) for finder in sys.meta_path):
-        sys.meta_path.insert(0, _BareFinder())
+        sys.meta_path.insert(0, _BareFinder(BARE | further))

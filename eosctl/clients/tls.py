@@ -238,7 +238,7 @@ def _pem(chain: Sequence[bytes]) -> str:
     return "".join(encode_pem("CERTIFICATE", der) for der in chain)
 
 
-def ssl_context(properties: ClientProperties, prefix: str = "ssl.") -> ssl.SSLContext:
+def ssl_context(properties: ClientProperties, prefix: str = "ssl.") -> "ssl.SSLContext":
     """An SSLContext that trusts the truststore (otherwise the system) and shows the keystore's certificate, if given.
 
     It offers the versions and cipher suites that codecs.tls_limits gives. An empty
@@ -263,7 +263,7 @@ def ssl_context(properties: ClientProperties, prefix: str = "ssl.") -> ssl.SSLCo
     return context
 
 
-def _limit(context: ssl.SSLContext, limits: TlsLimits) -> None:
+def _limit(context: "ssl.SSLContext", limits: TlsLimits) -> None:
     """Suites of TLS 1.3 cannot be chosen before Python 3.15; unenforced_limits warns the user."""
     context.minimum_version, context.maximum_version = (
         ssl.TLSVersion[each.replace(".", "_")] for each in (limits.versions[0], limits.versions[-1])
@@ -277,7 +277,7 @@ def verifies_host_names(properties: ClientProperties, prefix: str = "ssl.") -> b
     return properties.get(f"{prefix}endpoint.identification.algorithm") != ""
 
 
-def _show(context: ssl.SSLContext, certificate: ClientCertificate, prefix: str) -> None:
+def _show(context: "ssl.SSLContext", certificate: ClientCertificate, prefix: str) -> None:
     try:
         with _readable(f"{certificate.key}{certificate.chain}") as path:
             context.load_cert_chain(path)

@@ -1,9 +1,9 @@
 """Named clusters: which one a command line means, and what a worker's file says of its cluster."""
 
+import hashlib
 import os
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
-from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
@@ -108,7 +108,7 @@ def _project_file(path: Path | None) -> Path:
 
 
 def _trust_record(file: Path) -> Path:
-    return state_directory() / "trusted" / sha256(os.fsencode(file)).hexdigest()
+    return state_directory() / "trusted" / hashlib.sha256(os.fsencode(file)).hexdigest()
 
 
 def use_profile(name: str) -> Path:

@@ -13,21 +13,18 @@ from msgspec.structs import replace
 
 from eosctl.clients.request_log import RequestLog
 from eosctl.clients.rest_identity import WorkerUrl
-from eosctl.clients.wire import Wire
 from eosctl.codecs.client_properties import client_properties
 from eosctl.codecs.properties import ENCODING
-from eosctl.codecs.tls import decode_tls_limits, unenforced_limits
 from eosctl.errors import ConfigError, EosctlError, NotAuthorized, OtherCluster, Refused, UsageError
 from eosctl.files import COMMAND_CONFIG, read_content
-from eosctl.model.acl_plan import granting_command
 from eosctl.model.client_properties import keys_not_followed, unknown_keys
 from eosctl.model.groups import ConnectGroup
 from eosctl.model.text import first_few
 from eosctl.operations.session_options import SessionOptions
-from eosctl.sources.config_providers import look_up
 
 if TYPE_CHECKING:
     from eosctl.analysis.offsets import OffsetsFold
+    from eosctl.clients.wire import Wire
     from eosctl.model.client_properties import ClientProperties, Property
     from eosctl.model.skipped import Skipped
     from eosctl.sources.cluster_reader import ClusterReader, KeptFacts
@@ -97,6 +94,8 @@ class Session:
         """Adds the command that grants the missing ACLs. The cluster, of two, is unknown here."""
         if "client_properties" not in self.__dict__:  # it was not Kafka that refused
             return
+        from eosctl.model.acl_plan import granting_command
+
         servers = "HOST:PORT" if self.has_other_cluster else ",".join(self.client_properties.bootstrap_servers)
         command = granting_command(error, servers)
         if command is not None and command not in (error.hint or ""):
@@ -120,7 +119,7 @@ class Session:
             extra=[f"{key}={value}" for key, value in self.options.properties.items()],
             bootstrap_server=self.options.bootstrap_servers,
             basis=basis if profile is None else basis | profile.client_properties,
-            lookup=look_up,
+            lookup=_look_up,
         )
         for warning in self._doubts(properties):
             self.options.console.warn(warning)
@@ -153,20 +152,24 @@ class Session:
                 yield f"{origin}: {first_few(ignored)} can only be followed in Java; not used"
         if properties.security_protocol.uses_tls:
             with suppress(ConfigError):  # reported where it is connected with
+                from eosctl.codecs.tls import decode_tls_limits, unenforced_limits
+
                 limits = decode_tls_limits(properties)
                 yield from (f"{limits.origin}: {each}" for each in unenforced_limits(limits))
 
     @cached_property
-    def wire(self) -> Wire:
+    def wire(self) -> "Wire":
         """The brokers; connects at the first request."""
         if not self.client_properties.bootstrap_servers:
             self.options.need_bootstrap_servers()
+        from eosctl.clients.wire import Wire
+
         requests = self._request_log(self.options)
         wire = Wire(self.client_properties, timeout_s=self.options.timeout_s, requests=requests)
         self._require_expected(wire)
         return wire
 
-    def _require_expected(self, wire: Wire) -> None:
+    def _require_expected(self, wire: "Wire") -> None:
         """Refuses to write to a cluster other than the profile's, and warns when reading one."""
         profile = self.options.profile
         if profile is None or profile.cluster_id is None or wire.cluster_id == profile.cluster_id:
@@ -304,6 +307,13 @@ class Session:
     @property
     def timeout_s(self) -> float:
         return self.options.timeout_s
+
+
+def _look_up(provider: str, path: str, key: str) -> str:
+    """The value that a config provider has for the key; raises ConfigError."""
+    from eosctl.sources.config_providers import look_up
+
+    return look_up(provider, path, key)
 
 
 def _no_progress(*_: object, **__: object) -> AbstractContextManager[Callable[[int], None]]:

@@ -1,11 +1,11 @@
 """Every record of a partition in offset order, with the state of its transaction."""
 
+import hashlib
 import time
 from bisect import bisect_left, bisect_right
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from hashlib import sha256
 from itertools import chain, islice
 from typing import Any, Final, NamedTuple, Protocol
 
@@ -609,7 +609,7 @@ def first_keys(wire: Wire, partitions: Iterable[TopicPartition]) -> Iterator[byt
 
 def records_digest(wire: Wire, topic_partition: TopicPartition, most: int | None) -> RecordsDigest:
     """The digest of the first `most` committed records; None: of all."""
-    found, count = sha256(), 0
+    found, count = hashlib.sha256(), 0
     for record in read_log(wire, topic_partition):
         if record.state is RecordState.COMMITTED:
             if count == most:

@@ -1,9 +1,9 @@
 """The user's file of profiles."""
 
+import hashlib
 import os
 import stat
 from collections.abc import Mapping
-from hashlib import sha256
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -158,4 +158,4 @@ def _require_own(path: Path, found: os.stat_result) -> None:
 
 
 def _digest(content: bytes) -> str:
-    return sha256(content).hexdigest()
+    return hashlib.sha256(content).hexdigest()

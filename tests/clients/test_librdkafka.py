@@ -247,6 +247,53 @@ def test_a_bare_package_runs_its_init_for_the_first_name_that_is_no_module():
     }
 
 
+BARE_MODULES = """
+import json, sys, threading
+import eosctl.__main__
+whole = lambda name: type(sys.modules[name]).__name__ == "module"
+seen = {"unrun": sorted(name for name in eosctl.__main__.SELDOM_USED if name in sys.modules and not whole(name))}
+start, sizes = threading.Barrier(8), []
+def look():
+    start.wait()
+    import ssl
+    sizes.append((ssl.create_default_context.__name__, len(ssl.TLSVersion), ssl.SSLSocket.__module__))
+threads = [threading.Thread(target=look) for _ in range(8)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+seen["by threads"] = sorted({(*size, sizes.count(size)) for size in sizes})
+import subprocess, typing_extensions
+from typing import get_type_hints
+seen["ran"] = [subprocess.check_output(["echo", "a"], text=True), typing_extensions.get_type_hints is get_type_hints]
+seen["whole"] = [whole("ssl"), whole("subprocess"), whole("typing_extensions")]
+import kafka.net.connection
+seen["unsent"] = "kafka.protocol.consumer.group" in sys.modules
+from kafka.protocol.consumer import OffsetFetchRequest
+seen["sent"] = OffsetFetchRequest[0]("a", []).group_id
+print(json.dumps(seen))
+"""
+
+
+def test_a_module_that_the_program_opened_bare_runs_once_at_its_first_name_whichever_thread_asks():
+    ran = subprocess.run([sys.executable, "-c", BARE_MODULES], check=True, capture_output=True, text=True, timeout=60)
+    seen = json.loads(ran.stdout)
+    assert {"subprocess", "typing_extensions"} <= set(seen.pop("unrun"))
+    assert seen == {
+        "by threads": [["create_default_context", 7, "ssl", 8]],
+        "ran": ["a\n", True],
+        "whole": [True, True, False],
+        "unsent": False,
+        "sent": "a",
+    }
+
+
+def test_a_program_that_imports_eosctl_has_the_modules_of_python_as_they_are():
+    code = (
+        "import sys, eosctl.api\nimport ssl, subprocess, tempfile\nprint(type(ssl), type(subprocess), type(tempfile))"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, timeout=60)
+    assert ran.stdout.split("> <") == ["<class 'module'", "class 'module'", "class 'module'>\n"]
+
+
 def test_a_name_is_never_cut_at_a_nul_character():
     """librdkafka takes `orders-0` for the ID orders-0\\0-1: it would fence another task, or delete another topic."""
     here, cut = client_properties(bootstrap_server="127.0.0.1:1"), "orders-0\0-1"
