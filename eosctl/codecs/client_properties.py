@@ -330,8 +330,9 @@ def _sasl(properties: Mapping[str, Property]) -> str | Unresolved:
     option = _option(mechanism)
     name = None if option is None else options.get(option)
     reason = _why_unnamed(jaas.origin, mechanism, options, name)
-    if name is None or reason is not None:
-        return Unresolved("sasl.jaas.config", reason or "")
+    if reason is not None:
+        return Unresolved("sasl.jaas.config", reason)
+    assert name is not None
     return f"User:{re.split('[/@]', name)[0] if mechanism == 'GSSAPI' else name}"
 
 
@@ -357,7 +358,7 @@ def _why_unnamed(origin: str, mechanism: str, options: Mapping[str, str], name: 
         return f"{origin} has a delegation token, whose owner is the principal"
     if name is None and mechanism == "OAUTHBEARER":
         return f"{origin} does not name it: the principal of OAUTHBEARER is in the token"
-    if name is None and _option(mechanism) is None:
+    if _option(mechanism) is None:
         return f"nothing in {origin} shows the principal of a client with {mechanism}"
     if name is None:
         return f"{origin} has no {_option(mechanism)} in it that {mechanism} would show"

@@ -45,7 +45,7 @@ def decode_evidence(content: bytes) -> EvidenceFile:
     if whole != content:
         raise Undecodable("it is not in its canonical form")
     try:
-        return msgspec.convert({k: v for k, v in document.items() if k not in {"kind", "version"}}, EvidenceFile)
+        return msgspec.convert(document, EvidenceFile)
     except msgspec.ValidationError as error:
         raise Undecodable(f"a member is missing or of another type: {error}") from error
 

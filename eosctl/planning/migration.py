@@ -632,8 +632,7 @@ class _Planner:
         wanted += [
             ConnectorStopped(side, move.new_name)
             for move in self._request.moves
-            if (self._request.elsewhere and not self._unknown(move.new_name))
-            or (move.renamed and not self._request.elsewhere)
+            if not (self._request.elsewhere and self._unknown(move.new_name))
         ]
         return tuple(dict.fromkeys(wanted))
 

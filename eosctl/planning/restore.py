@@ -363,7 +363,7 @@ class _Planner:
         for entries in self._entries.values():
             for key, _ in entries:
                 known.setdefault(canonical(key), {})[key.raw] = key
-                self._orders.setdefault(frozenset(key.partition or ()), set()).add(tuple(key.partition or ()))
+                self._orders.setdefault(frozenset(key.members), set()).add(tuple(key.members))
         self._wanted = dict(self._resolved(known))
 
     def _of(self, topic: str) -> list[Entry]:

@@ -622,6 +622,14 @@ def test_references_of_the_command_line_are_resolved_where_they_win_and_blanks_g
     assert client_properties(extra=["client.id=${env:I}"]).get("client.id") == "${env:I}"
 
 
+def test_a_reference_that_is_not_resolved_is_named_with_its_own_origin():
+    def refused(*_: str) -> str:
+        raise ConfigError("no")
+
+    with pytest.raises(ConfigError, match=r"client\.rack from -X"):
+        client_properties(command_config="client.id=mine", extra=["client.rack=${env:LOST}"], lookup=refused)
+
+
 def test_a_profile_is_below_the_file_and_the_command_line():
     basis = {key: Property("profile", "prod") for key in ("client.id", "client.rack", "a")}
     merged = client_properties(

@@ -1,22 +1,25 @@
 """Connectors and users in files, as Strimzi and others keep them."""
 
 import json
+from hashlib import sha256
 
 import pytest
 import yaml
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from eosctl.codecs.connector_files import decode_connectors
+from eosctl.codecs.connector_files import (
+    config_digest,
+    decode_connector,
+    decode_connectors,
+    decode_worker_file,
+    known_connector,
+)
 from eosctl.codecs.offsets_topic import offsets_in
 from eosctl.codecs.strimzi import (
     altering_connector,
-    certificate_subjects,
     changed_connector,
-    client_settings,
     connector_homes,
-    connectors_beside,
-    decode_resources,
     listing_connector,
     merge_kafka_users,
 )
@@ -417,71 +420,36 @@ def test_a_file_with_connectors_of_two_connect_clusters_is_refused_and_names_the
         decode_connectors(text, "f.yaml")
 
 
-def client(authentication: object, *, tls: bool = False) -> dict[str, str]:
-    return client_settings({"authentication": authentication} | ({"tls": {}} if tls else {}), "ns", "spec")
+def test_a_file_for_one_connector_holds_one():
+    one = '{"name":"c","config":{"connector.class":"C","tasks.max":2,"gone":null}}'
+    assert decode_connector(one, "f") == {"name": "c", "connector.class": "C", "tasks.max": "2"}
+    assert decode_connector('{"connector.class":"C"}', "f", name="c") == {"connector.class": "C"}
+    with pytest.raises(ConfigError, match="f holds 2 connectors, not one"):
+        decode_connector(
+            f"[{one}, {one.replace('name', 'name', 1).replace(chr(34) + 'c' + chr(34), chr(34) + 'd' + chr(34))}]", "f"
+        )
 
 
-SASL = {"sasl.mechanism": "X", "ssl.keystore.type": "PEM", "ssl.truststore.type": "PEM"}
+def test_a_digest_of_a_config_is_of_the_settings_that_are_given():
+    digest = config_digest({"b": "2", "a": "1", "c": None})
+    assert digest == config_digest({"a": "1", "b": "2"})
+    assert digest == "sha256:" + sha256(b'{"a":"1","b":"2"}').hexdigest()
 
 
-@pytest.mark.parametrize(
-    ("sasl", "tls", "protocol"),
-    [
-        (True, True, "SASL_SSL"),
-        (True, False, "SASL_PLAINTEXT"),
-        (False, True, "SSL"),
-        (False, False, "PLAINTEXT"),
-        ("true", False, "PLAINTEXT"),
-        (None, False, "PLAINTEXT"),
-    ],
-)
-def test_a_custom_authentication_is_sasl_only_where_it_says_so(sasl: object, tls: bool, protocol: str):
-    found = client({"type": "custom", "config": SASL, **({} if sasl is None else {"sasl": sasl})}, tls=tls)
-    assert found == {"security.protocol": protocol, "sasl.mechanism": "X", "ssl.keystore.type": "PEM"}
+def test_of_a_running_connector_only_texts_and_numbers_are_settings():
+    config = {"a": "x", "b": 2, "c": 1.5, "d": True, "e": None, "f": [1], "g": {"h": 1}}
+    found = known_connector(config, "w:8083", "c").properties
+    assert {key: each.value for key, each in found.items()} == {"a": "x", "b": "2", "c": "1.5", "d": "true"}
+    assert found["a"].origin == "w:8083 a"
 
 
-def test_an_oauth_login_has_the_options_and_secrets_that_are_given():
-    given = {"type": "oauth", "clientId": "me", "scope": "", "clientSecret": {"secretName": "s", "key": "k"}}
-    found = client(given)
-    assert found["sasl.mechanism"] == "OAUTHBEARER"
-    jaas = found["sasl.jaas.config"]
-    assert 'oauth.client.id="me"' in jaas
-    assert 'oauth.client.secret="${strimzisecrets:ns/s:k}"' in jaas
-    assert "oauth.scope" not in jaas
-    assert "oauth.refresh.token" not in jaas
-
-
-CONNECT = """\
----
-apiVersion: kafka.strimzi.io/v1
-kind: KafkaConnect
-metadata: {name: c}
-spec: {bootstrapServers: "a:9092"}
-"""
-THREE_USERS = """\
-apiVersion: kafka.strimzi.io/v1
-kind: KafkaUser
-metadata: {name: one, namespace: ns}
-spec: {authentication: {type: tls}}
----
-apiVersion: kafka.strimzi.io/v1
-kind: KafkaUser
-metadata: {name: two}
-spec: {authentication: {type: scram-sha-512}}
----
-apiVersion: kafka.strimzi.io/v1
-kind: KafkaUser
-metadata: {name: three}
-spec: {}
-"""
-
-
-def test_connectors_beside_a_connect_cluster_are_those_with_its_label():
-    resources = decode_resources(OTHER_HOME + CONNECT, "f.yaml")
-    [connect] = [each for each in resources if each.kind == "KafkaConnect"]
-    assert [each["name"] for each in connectors_beside(connect, resources)] == ["orders"]
-
-
-def test_only_a_user_with_a_certificate_has_a_subject():
-    resources = [*decode_resources(THREE_USERS, "f.yaml"), *decode_resources(TWO, "f.yaml")]
-    assert certificate_subjects(resources) == {"${strimzisecrets:ns/one:user.crt}": "CN=one"}
+def test_a_mirrors_client_settings_go_to_its_clients_and_the_rest_to_its_clusters():
+    text = "clusters = A, B\nA.bootstrap.servers = a:1\nB.bootstrap.servers = b:1\nA->B.enabled = true\n"
+    more = "A.producer.linger.ms = 5\nA.admin.retries = 1\nA.retries = 2\nB.producer.linger.ms = 6\n"
+    [flow, *_] = decode_worker_file(text + more + "emit.heartbeats.enabled = false\n", "f")
+    found = {key: each.value for key, each in flow.connectors[0].properties.items()}
+    assert found["source.producer.linger.ms"] == "5"
+    assert found["source.admin.retries"] == "1"
+    assert found["source.cluster.retries"] == "2"
+    assert found["target.producer.linger.ms"] == "6"
+    assert not [key for key in found if key.startswith(("source.cluster.producer", "source.retries"))]

@@ -81,6 +81,7 @@ VALUE = struct.pack(">hqq", 0, 7, 9)
         (CHECKPOINT_KEY[:-1], VALUE, "not a checkpoint of MirrorMaker"),
         (sized(b"g") + struct.pack(">h", -1) + bytes(4), VALUE, "not a checkpoint of MirrorMaker"),
         (sized(b"g") + struct.pack(">h", 5) + bytes(4), VALUE, "not a checkpoint of MirrorMaker"),
+        (struct.pack(">h", 5) + b"g", VALUE, "not a checkpoint of MirrorMaker"),
         (CHECKPOINT_KEY, struct.pack(">hqq", 1, 7, 9), "a checkpoint of version 1"),
         (CHECKPOINT_KEY, struct.pack(">hqq", -1, 7, 9), "a checkpoint of version -1"),
     ],

@@ -104,6 +104,10 @@ def test_a_connector_has_the_settings_that_the_operator_gives_it(shape: Shape) -
             {"authentication": {"type": "custom", "sasl": True, "config": {**KEPT, "client.id": "x"}}},
             {"security.protocol": "SASL_PLAINTEXT", **KEPT},
         ),
+        (
+            {"tls": {}, "authentication": {"type": "custom", "sasl": True, "config": KEPT}},
+            {"security.protocol": "SASL_SSL", **KEPT},
+        ),
         ({"authentication": {"type": "custom"}}, {"security.protocol": "PLAINTEXT"}),
         ({"tls": {}, "authentication": {"type": "custom", "sasl": "true"}}, {"security.protocol": "SSL"}),
     ],

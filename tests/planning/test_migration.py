@@ -800,6 +800,47 @@ def test_of_several_connectors_only_one_that_was_stopped_just_now_is_not_stopped
     assert [each.step for each in plan.steps if isinstance(each.step, StopConnector)] == [just, StopConnector(S, "d")]
 
 
+def test_each_connector_of_a_move_waits_for_itself_alone():
+    pair = (replace(TO_OWN, new_name="x"), replace(TO_OWN, connector="d", new_name="y"))
+    names = {(side, name): ConnectorFacts(None) for side in Side for name in ("x", "y")}
+    facts = replace(FACTS, connectors=names | {(S, name): ConnectorFacts("STOPPED") for name in ("c", "d")})
+    plan = plan_migration(replace(ALL, moves=pair), facts).plan
+    waits = [
+        {each.connector for each in planned.preconditions if isinstance(each, ConnectorStopped)}
+        for planned in plan.steps
+        if isinstance(planned.step, WriteOffsets)
+    ]
+    assert waits == [{"c", "x"}, {"d", "y"}]
+
+
+def test_ids_of_each_cluster_must_be_free_in_that_cluster():
+    facts = replace(
+        FACTS,
+        cluster_ids={S: "k", T: "l"},
+        connectors={(S, "c"): ConnectorFacts("STOPPED"), (T, "c"): ConnectorFacts(None)},
+        fenced_ids={S: ("g-c-0",), T: ("h-c-0",)},
+    )
+    plan = plan_migration(ELSEWHERE, facts).plan
+    free = [
+        (planned.step.side, {each.side for each in planned.preconditions if isinstance(each, NoLiveOwner)})
+        for planned in plan.steps
+        if isinstance(planned.step, FenceProducers)
+    ]
+    assert free == [(S, {S}), (T, {T})]
+
+
+def test_a_connector_that_stays_in_its_connect_cluster_is_not_asked_for_in_another():
+    facts = replace(FACTS, connectors={**FACTS.connectors, (T, "c"): Skipped("no worker answers")})
+    planned = plan_migration(WISH, facts)
+    assert (planned.objections, [each.name for each in planned.findings]) == ((), [])
+
+
+def test_a_config_that_is_changed_in_place_is_read_where_the_connector_is():
+    gone = replace(FACTS, connectors={(S, "c"): ConnectorFacts(None)}, source_workers=())
+    said = plan_migration(ALL, gone).objections
+    assert said == ("connector c does not exist, so there is no config for --set-config",)
+
+
 @pytest.mark.parametrize(
     ("version", "words"),
     [("4.3.1", "1 key that is not of source offsets: workers of 4.3.1 and newer log and ignore them"),

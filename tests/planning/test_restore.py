@@ -648,6 +648,58 @@ def test_a_key_that_only_the_target_has_and_that_is_deleted_there_is_no_finding(
     assert merge(topic_of("old", 1, [(0, KEY_A, b"1")]), target).findings == ()
 
 
+def test_a_tombstone_in_a_foreign_partition_of_the_target_is_no_second_value():
+    foreign = (java_partition(KEY_A, 5) + 1) % 5
+    target = topic_of("new", 5, [(foreign, KEY_A, b"1"), (foreign, KEY_A, None)])
+    merged = merge(topic_of("old", 1, [(0, KEY_A, b"1")]), target)
+    assert merged.findings == ()
+    assert [(each.partition, each.value) for each in merged.writes] == [(java_partition(KEY_A, 5), b"1")]
+
+
+@pytest.mark.parametrize(
+    ("held", "words"),
+    [
+        ({}, "is not in the topic: it has no key there; --create-keys writes it"),
+        ({b'["c",{}]': b"1"}, "is not in the topic: it has no key there; --create-keys writes it"),
+        ({b'["c",{"g":1}]': b"1"}, "the connector's keys have the members g; --create-keys writes it"),
+        (
+            {b'["c",{"h":1}]': b"1", b'["c",{"b":1,"a":2}]': b"1"},
+            "have the members a, b; or h; --create",
+        ),
+    ],
+)
+def test_of_a_partition_without_a_key_the_members_of_the_others_are_named(held, words: str):
+    planned = restored(replace(RESTORE, offsets=(AT_9,)), old=java(3, held))
+    assert [each for each in planned.objections if words in each]
+
+
+def test_an_offset_is_held_against_the_one_under_its_own_key():
+    others = {b'["c",{"a":%d}]' % number: b'{"q":1}' for number in range(9)}
+    planned = restored(replace(RESTORE, offsets=(AT_9,)), old=java(3, {**others, KEY: b'{"p":12}'}))
+    assert [each.id for each in planned.findings] == []
+    assert planned.objections == ()
+
+
+@pytest.mark.parametrize(
+    ("held", "written"),
+    [
+        ([(HOME, KEY, b'{"p":3}', RecordState.OPEN)], [HOME]),
+        ([(HOME, KEY, b'{"p":9}'), (HOME, OTHER, b"{}"), (HOME, OTHER, b'{"p":1}', RecordState.ABORTED)], []),
+        (
+            [
+                *((HOME, KEY, b'{"p":9}'), ((HOME + 1) % 3, KEY, b'{"p":9}')),
+                ((HOME + 1) % 3, KEY, b'{"p":1}', RecordState.ABORTED),
+            ],
+            [(HOME + 1) % 3],
+        ),
+    ],
+    ids=["never committed", "another key's", "the other partition's"],
+)
+def test_an_offset_is_written_again_only_where_an_uncommitted_one_of_its_key_lies(held: list[Written], written) -> None:
+    found = writes(restored(replace(RESTORE, offsets=(AT_9,)), old=held))
+    assert [partition for partition, *_ in found.get("old", [])] == written
+
+
 def test_a_position_that_is_served_needs_nothing_and_one_that_is_not_a_snapshot():
     offsets = [ConnectorOffset(SHOP, {"lsn": 0x210}), ConnectorOffset(SHOP, {"lsn": 0x1FF})]
     served, left = find_positions("shop", offsets, READ)
