@@ -102,17 +102,13 @@ def rates(result: Mapping[str, Any]) -> str:
 
 
 def against(result: Mapping[str, Any]) -> str:
-    """Every contender, and the ratios."""
-    rows = [
-        (name, f"{each['whole_s']:.1f} s", f"{each['work_s']:.1f} s", f"{each['memory_mib']:.0f} MiB")
-        for name, each in result["taken"].items()
-        if not name.startswith("growth")
-    ]
+    """The ratios of the contenders."""
     least, most = result["bars"]["at least"], result["bars"]["at most"]
     bars = {**{name: f"≥ {bar:g}" for name, bar in least.items()}, **{name: f"≤ {bar:g}" for name, bar in most.items()}}
-    ratios = [(name, f"{ratio:.2f}", bars.get(name, "")) for name, ratio in result["ratios"].items()]
-    taken = _table(("contender", "whole process", "work", "memory of a process"), rows)
-    return f"{taken}\n\n{_table(('ratio', 'measured', 'bar'), ratios)}"
+    return _table(
+        ("ratio", "measured", "bar"),
+        [(name, f"{ratio:.2f}", bars.get(name, "")) for name, ratio in result["ratios"].items()],
+    )
 
 
 def _topics(each: Rates) -> dict[str, tuple[float, float]]:
