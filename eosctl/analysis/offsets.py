@@ -5,8 +5,8 @@ its identity. Folds of two stretches of one partition merge into the fold of bot
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import groupby
 from typing import Any, Final, NamedTuple
 
@@ -61,25 +61,28 @@ Kept = list[Any]
 A list that is changed in place: one look-up a record, which takes two thirds of the time of updating several dicts."""
 
 
+def _nothing_kept() -> Kept:
+    return [None, None, None, None, None, None, 0, 0]
+
+
 class OffsetsFold:
     """The state of the fold: give it records in offset order with `add`, or batches, then ask for `result`."""
 
     def __init__(self) -> None:
-        self._keys: dict[Key, Kept] = {}
+        self._keys: defaultdict[Key, Kept] = defaultdict(_nothing_kept)
 
     def add(self, records: Iterable[Record]) -> None:
         for (state, writer), run in groupby(records, _batch_of):
-            self.add_batch(list(run), state, writer)
+            self.add_batch(run, state, writer)
 
-    def add_batch(self, entries: Sequence[Entry], state: RecordState, writer: Writer) -> None:
+    def add_batch(self, entries: Iterable[Entry], state: RecordState, writer: Writer) -> None:
         """Take in records that follow each other and were written in one state by one writer."""
-        keys, known, at = self._keys, self._keys.get, 2 * STATES.index(state)
+        keys, at = self._keys, 2 * STATES.index(state)
+        behind = at + 1
         for entry in entries:
-            kept = known(entry.key)
-            if kept is None:
-                kept = keys[entry.key] = [None, None, None, None, None, None, 0, 0]
+            kept = keys[entry.key]
             kept[at] = entry
-            kept[at + 1] = writer
+            kept[behind] = writer
             kept[RECORDS] += 1
             if entry.value is None:
                 kept[TOMBSTONES] += 1
@@ -98,16 +101,14 @@ class OffsetsFold:
     def result(
         self, topic_partition: TopicPartition, offsets: PartitionOffsets | Skipped = NOT_ASKED
     ) -> OffsetsPartition:
-        found = {}
+        new, found = tuple.__new__, {}
         for key, (entry, writer, opened, by, aborted, of, records, tombstones) in self._keys.items():
-            found[key] = KeyRecords(
-                topic_partition,
+            last = (
                 _record(entry, writer, RecordState.COMMITTED),
-                _record(opened, by, RecordState.OPEN),
-                _record(aborted, of, RecordState.ABORTED),
-                records,
-                tombstones,
+                None if opened is None else _record(opened, by, RecordState.OPEN),
+                None if aborted is None else _record(aborted, of, RecordState.ABORTED),
             )
+            found[key] = new(KeyRecords, (topic_partition, *last, records, tombstones))
         return OffsetsPartition(topic_partition, offsets, found)
 
 
@@ -231,9 +232,9 @@ class Merger(Struct, frozen=True):
         if opened[0].primary == general:
             general = opened[0].primary
         held = opened[0].primary.topic if only else None
+        plain = _merge_none if held is None or isinstance(held, Skipped) else self._plain(held, opened[0].kind)
         for key in keys:
-            plain = None if held is None or isinstance(held, Skipped) else self._plain(key, held, opened[0].kind)
-            yield plain or _explained(self._merged(key, opened, general, specific))
+            yield plain(key) or _explained(self._merged(key, opened, general, specific))
 
     def _open(self, store: OffsetStore) -> Opened:
         return Opened(store.place, store.isolation_level, self.topics.get(store.place, NOT_READ))
@@ -245,23 +246,29 @@ class Merger(Struct, frozen=True):
             return OpenedStores(self._open(general), None, "worker-global")
         return OpenedStores(self._open(own), None if general is None else self._open(general), "connector-specific")
 
-    def _plain(self, key: OffsetKey, topic: ByKey, kind: str) -> MergedOffset | None:
-        """The explained result of _merged for a usable value in the only store, if no transaction left another record
-        and no other partition has the key; None: call it. Nearly all keys are plain."""
-        lies = topic.get(key.raw)
-        if lies is None or len(lies) != 1 or key.partition is None:
-            return None
-        topic_partition, record, opened, aborted, _, _ = lies[0]
-        if record is None or opened is not None or aborted is not None:
-            return None
-        value = self.decode(record.value)
-        if value is None or isinstance(value, MalformedValue):
-            return None
-        new = tuple.__new__
-        stored = new(StoredOffset, (topic_partition, record, value))
-        words = f"{kind} store, {_text_of(topic_partition)}@{record.offset}"
-        position = explain_position(key.partition, value)
-        return new(MergedOffset, (key, stored, None, stored, stored, words, False, None, position))
+    def _plain(self, topic: ByKey, kind: str) -> Callable[[OffsetKey], MergedOffset | None]:
+        """Gives the explained result of _merged for a usable value in the only store, if no transaction left another
+        record and no other partition has the key; None: call _merged. Nearly all keys are plain."""
+        records, decode, new, places = topic.get, self.decode, tuple.__new__, dict[int, str]()
+
+        def merged(key: OffsetKey) -> MergedOffset | None:
+            lies = records(key.raw)
+            if lies is None or len(lies) != 1 or key.partition is None:
+                return None
+            topic_partition, record, opened, aborted, _, _ = lies[0]
+            if record is None or opened is not None or aborted is not None:
+                return None
+            value = decode(record.value)
+            if value is None or isinstance(value, MalformedValue):
+                return None
+            place = places.get(topic_partition.partition)
+            if place is None:
+                place = places[topic_partition.partition] = f"{kind} store, {topic_partition}@"
+            stored = new(StoredOffset, (topic_partition, record, value))
+            words, position = f"{place}{record.offset}", explain_position(key.partition, value)
+            return new(MergedOffset, (key, stored, None, stored, stored, words, False, None, position))
+
+        return merged
 
     def _merged(
         self, key: OffsetKey, candidates: list[OpenedStores], general: Opened, specific: Opened | None
@@ -308,9 +315,8 @@ class Merger(Struct, frozen=True):
         return words if waiting is None else f"{words}; an open transaction may replace it (offset {waiting})"
 
 
-@lru_cache(maxsize=256)  # one for thousands of keys
-def _text_of(topic_partition: TopicPartition) -> str:
-    return str(topic_partition)
+def _merge_none(_: OffsetKey) -> None:
+    """For the keys of a connector with more stores than one, or whose store was not read."""
 
 
 def _explained(merged: MergedOffset) -> MergedOffset:

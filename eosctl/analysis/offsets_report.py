@@ -4,7 +4,6 @@ import base64
 import shlex
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from functools import cache
 from operator import attrgetter
 from typing import Final
 
@@ -232,19 +231,20 @@ def _logical_duplicates(
 
 def _similar(keys: Keys) -> Collection[list[OffsetKey]]:
     """Keys that may be the same JSON: Python finds 1, 1.0 and true equal, and hashes faster than it writes JSON."""
-    first: dict[object, OffsetKey] = {}
-    similar: dict[object, list[OffsetKey]] = {}
-    for key in keys.values():
-        if isinstance(key, OffsetKey):
-            try:
-                members = frozenset(key.members.items())
-            except TypeError:  # nested, which no worker writes
-                members = frozenset()
-            identity = key.connector, members
-            other = first.setdefault(identity, key)
-            if other is not key:
-                similar.setdefault(identity, [other]).append(key)
-    return similar.values()
+    found = [key for key in keys.values() if isinstance(key, OffsetKey)]
+    if len({hash(_members(key)) for key in found}) == len(found):
+        return ()
+    similar: defaultdict[object, list[OffsetKey]] = defaultdict(list)
+    for key in found:
+        similar[_members(key)].append(key)
+    return [alike for alike in similar.values() if len(alike) > 1]
+
+
+def _members(key: OffsetKey) -> tuple[str, Collection[object]]:
+    try:
+        return key.connector, frozenset(key.members.items())
+    except TypeError:  # nested, which no worker writes
+        return key.connector, ()
 
 
 def _text(raw: bytes) -> str:
@@ -273,8 +273,10 @@ def _shadowed(
     connector: ConnectorOffsets, stores: tuple[OffsetStores, ...], version: KafkaVersion
 ) -> Iterator[Finding]:
     found = [each for each in connector.offsets if each.shadowed]
+    if not found:
+        return
     kept = sum(isinstance(each.connector_specific, StoredOffset) for each in connector.offsets)
-    if found and kept:
+    if kept:
         fix = kinds.STORES_DISAGREE.fix_for(version).replace(kinds.SEE_WHICH, kinds.IF_STILL_READ)
         yield kinds.SHADOWED_OFFSET.finding(
             connector.name,
@@ -285,7 +287,7 @@ def _shadowed(
             cure=_with_topics(for_connector(fix.replace("keep-source", "keep-target"), connector.name), stores),
             severity=Severity.WARNING,
         )
-    elif found:
+    else:
         yield kinds.SHADOWED_OFFSET.finding(
             connector.name,
             f"{_have(found)} an offset in the worker-global offsets topic and none in the connector-specific one. "
@@ -458,6 +460,8 @@ def by_phase(
     if isinstance(enabled, Skipped) or isinstance(not_enabled, Skipped):
         return tuple(offsets)
     moved = [each.places for each in enabled] != [each.places for each in not_enabled]
+    if not moved and not uncommitted:
+        return tuple(offsets)
     asked = [each.key for each in offsets if moved or each.key.raw in uncommitted]
     pairs = zip(merger.merge(asked, enabled), merger.merge(asked, not_enabled), strict=True)
     found = {
@@ -722,29 +726,34 @@ def _merged(
     reading: OffsetsReading,
     selected: Collection[str],
 ) -> Iterator[ConnectorOffsets]:
-    # A value is asked for once for each store and view.
-    merger = Merger(StorePlace(worker.offsets_topic), records, cache(reading.value), worker.version)
-    by_connector: dict[str, dict[StorePlace, list[OffsetKey]]] = {}
-    for place, found in keys.items():
-        for key in found.values():
-            if isinstance(key, OffsetKey):
-                by_connector.setdefault(key.connector, {}).setdefault(place, []).append(key)
+    merger = Merger(StorePlace(worker.offsets_topic), records, reading.value, worker.version)
+    by_connector = {place: _by_connector(found) for place, found in keys.items()}
+    left = {name for found in by_connector.values() for name in found}
     worker_records = records.get(merger.worker_place)
     uncommitted = uncommitted_keys(worker_records if isinstance(worker_records, Mapping) else {})
     known = set() if isinstance(connectors.configs, Skipped) else set(connectors.configs)
     stores_of_all, in_phases = connectors.stores(worker), [connectors.stores(in_phase(worker, each)) for each in PHASES]
-    for name in sorted(known | by_connector.keys()):
+    for name in sorted(known | left):
         if selected and name not in selected:
             continue
         stores = stores_of_all(name)
         places = {merger.worker_place, *(place for each in _usable(stores) for place in each.places)}
-        own = {key.raw: key for place in topics if place in places for key in by_connector.get(name, {}).get(place, ())}
-        offsets = tuple(merger.merge(sorted(own.values(), key=attrgetter("raw")), stores))
+        found = [by_connector[place].get(name, ()) for place in topics if place in places and place in by_connector]
+        own = found[0] if len(found) == 1 else {key.raw: key for each in found for key in each}.values()
+        offsets = tuple(merger.merge(sorted(own, key=attrgetter("raw")), stores))
         if worker.version >= EXACTLY_ONCE_SOURCES:
             enabled, other = (stores_in(name) for stores_in in in_phases)
             offsets = by_phase(merger, offsets, enabled, other, uncommitted)
         if name in known or offsets:
             yield ConnectorOffsets(name, connectors.exists(name), stores, offsets)
+
+
+def _by_connector(keys: Keys) -> Mapping[str, Sequence[OffsetKey]]:
+    found: defaultdict[str, list[OffsetKey]] = defaultdict(list)
+    for key in keys.values():
+        if isinstance(key, OffsetKey):
+            found[key.connector].append(key)
+    return found
 
 
 def _is_read_committed(place: StorePlace, worker: WorkerSettings, connectors: Connectors) -> bool:

@@ -458,7 +458,7 @@ def debezium_reader(offset: SourceOffset) -> PositionReader | None:
 
 def explain_position(partition: SourcePartition | None, offset: SourceOffset) -> str | None:
     """The meaning of the offset, after its kind of source; None for an unknown kind."""
-    reader = position_reader(partition, offset)
+    reader = None if partition is None else _reader_of(tuple(partition), tuple(offset))
     return None if reader is None else f"{reader.source}: {reader.describe(offset)}"
 
 

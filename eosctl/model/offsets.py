@@ -240,10 +240,10 @@ class MergedOffset(NamedTuple):
     @property
     def live(self) -> bool:
         """True if a store holds more than a tombstone: a value, or an unreadable record."""
-        for each in (self.worker_global, self.connector_specific):
-            if each is not None and (isinstance(each, Skipped) or each.value is not None):
-                return True
-        return False
+        general, own = self.worker_global, self.connector_specific
+        if general is not None and (isinstance(general, Skipped) or general.value is not None):
+            return True
+        return own is not None and (isinstance(own, Skipped) or own.value is not None)
 
 
 class ConnectorOffsets(Struct, frozen=True):

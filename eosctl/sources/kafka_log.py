@@ -22,6 +22,7 @@ from eosctl.codecs.record_batches import (
     decode_entries,
     decode_marker,
     decode_records,
+    give_entries,
     iter_batches,
     most_batch_bytes,
 )
@@ -391,6 +392,18 @@ class StatedBatch(NamedTuple):
         found = decode_entries(self.batch, topic_partition=topic_partition)
         return found if self.whole else [each for each in found if self.first <= each.offset < self.limit]
 
+    def fold_into(self, fold: "Fold", topic_partition: TopicPartition) -> None:
+        """Gives the fold these records one by one. Raises as give_entries does."""
+        header = self.batch.header
+        writer = Writer(header.is_transactional, header.producer_id, header.producer_epoch)
+
+        def fold_within(entries: Iterable[Entry]) -> None:
+            if not self.whole:
+                entries = (each for each in entries if self.first <= each.offset < self.limit)
+            fold.add_batch(entries, self.state, writer)
+
+        give_entries(self.batch, fold_within, topic_partition=topic_partition)
+
 
 def read_batches(
     wire: Wire,
@@ -630,7 +643,7 @@ Progress = Callable[..., AbstractContextManager[Advance]]
 class Fold(Protocol):
     """Keeps the last record of each key while a partition is read: analysis.offsets.OffsetsFold."""
 
-    def add_batch(self, entries: Sequence[Entry], state: RecordState, writer: Writer) -> None:
+    def add_batch(self, entries: Iterable[Entry], state: RecordState, writer: Writer) -> None:
         """Take in records that follow each other and were written in one state by one writer."""
 
     def result(self, topic_partition: TopicPartition, offsets: PartitionOffsets) -> OffsetsPartition:
@@ -673,9 +686,7 @@ def _folded(wire: Wire, offsets: PartitionOffsets, reader: LogReader, fold: Fold
     """Makes records only of the parts of a batch that outlive it."""
     place = offsets.topic_partition
     for part in read_batches(wire, place, offsets=offsets, begun=reader):
-        header = part.batch.header
-        writer = Writer(header.is_transactional, header.producer_id, header.producer_epoch)
-        fold.add_batch(part.entries(place), part.state, writer)
+        part.fold_into(fold, place)
     return fold.result(place, offsets)
 
 

@@ -3,6 +3,7 @@
 import base64
 import math
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from typing import Annotated, TypedDict
 
 from msgspec import UNSET, Struct, UnsetType
@@ -215,9 +216,10 @@ CONNECTORS = Table(
 
 def view_offsets(report: OffsetsReport, *, tombstones: bool = False) -> Document:
     """Every offset in every store, connectors and findings; keys that hold nothing but tombstones on request."""
-    rows = [merged for each in report.connectors for merged in each.offsets]
-    shown = [merged for merged in rows if tombstones or merged.live]
-    hidden = len(rows) - len(shown)
+    live = [[merged for merged in each.offsets if merged.live] for each in report.connectors]
+    rows = [each.offsets for each in report.connectors] if tombstones else live
+    shown = list(chain.from_iterable(rows))
+    hidden = sum(len(each.offsets) for each in report.connectors) - len(shown)
     notes = [f"not checked: {name}: {each.reason}" for name, each in sorted(report.skipped.items())]
     if hidden:
         notes.append(f"{pluralize(hidden, 'key holds', 'keys hold')} nothing but tombstones: --tombstones shows them")
@@ -226,7 +228,7 @@ def view_offsets(report: OffsetsReport, *, tombstones: bool = False) -> Document
         worker=_worker(report.worker),
         topics=[_topic(place, topic) for place, topic in report.topics.items()],
         offsets=RowStream(len(shown), lambda: map(offset_row, shown)),
-        connectors=[_connector(each) for each in report.connectors],
+        connectors=[_connector(each, len(mine)) for each, mine in zip(report.connectors, live, strict=True)],
         **findings_of(report),
         tombstones_left_out=hidden,
         skipped={name: each.reason for name, each in report.skipped.items()},
@@ -314,12 +316,12 @@ def _topic(place: StorePlace, topic: OffsetsTopic | Skipped | None) -> OffsetsTo
     return replace(row, partitions=len(topic.partitions), records=topic.records, keys=keys)
 
 
-def _connector(connector: ConnectorOffsets) -> OffsetsConnectorRow:
+def _connector(connector: ConnectorOffsets, live: int) -> OffsetsConnectorRow:
     stores = connector.stores
     return OffsetsConnectorRow(
         name=connector.name,
         known=connector.known,
-        offsets=sum(1 for each in connector.offsets if each.live),
+        offsets=live,
         stores=stores if isinstance(stores, Skipped) else _stores(stores),
     )
 
