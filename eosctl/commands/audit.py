@@ -229,6 +229,10 @@ def source(
     state: StateFile = None,
     wait: Wait = 60.0,
     caught_up: CaughtUp = False,
+    engine: Engine = EngineName.LOCAL,
+    master: SparkMaster = None,
+    remote: SparkRemote = None,
+    executor_properties: ExecutorProperties = None,
     evidence: Evidence = None,
     sign_key: SignKey = None,
 ) -> int:
@@ -238,7 +242,8 @@ def source(
     the connector. Each key must have the same values on both sides, at the position of the source's log at which its
     row was read; the table and the connector may change meanwhile. The database is only read, in short transactions.
     A difference counts once the connector has passed that position. Values must be JSON, as Debezium's envelope or as
-    plain rows. Needs SELECT on the tables and Read on the topics.
+    plain rows. With --engine spark, executors read the topics; the database is read from here. Needs SELECT on the
+    tables and Read on the topics.
 
     Examples:
       eosctl audit source -b broker:9092 --connect-url http://worker:8083 --connector shop \
@@ -247,6 +252,8 @@ def source(
 --source-dsn 'postgresql://reader@db/shop' --table public.orders --rate 2000 --state orders.state
       eosctl audit source -b broker:9092 --table public.orders=jdbc-orders --source-dsn 'postgresql://reader@db/shop' \
 --sample 10000 --caught-up
+      eosctl audit source -b broker:9092 --table public.orders=jdbc-orders --source-dsn 'postgresql://reader@db/shop' \
+--engine spark --master local[4]
     """
     from eosctl.operations import audit_request, source_audit
 
@@ -257,6 +264,7 @@ def source(
     asked = source_audit.SourceAuditRequest(
         offsets=request, source_dsn=source_dsn, tables=tuple(table or ()), chunk=chunk, rate=rate, sample=sample,
         state=state, wait_s=wait, caught_up=caught_up, evidence=audit_request.evidence_request(evidence, sign_key),
+        spark=SparkOptions(master, remote, executor_properties) if engine is EngineName.SPARK else None,
     )  # fmt: skip
     with Session(options) as session:
         report = source_audit.audit_source(session, asked, lambda found: json_of(view_source_audit(found), found))

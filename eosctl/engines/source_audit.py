@@ -12,12 +12,10 @@ decides (rule 4 of docs/source-audit.md). A tombstone has no position and belong
 """
 
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from enum import IntEnum
 from pathlib import Path
 from typing import Final, NamedTuple, Self, TypeVar
-from zlib import crc32
 
 from msgspec import Struct, msgpack
 from msgspec.json import decode, encode
@@ -26,11 +24,21 @@ from msgspec.structs import astuple, replace
 from eosctl.analysis.source_audit import (
     RowReader,
     SeenByAll,
-    Unusable,
     differing_columns,
     is_seen,
 )
-from eosctl.codecs.record_batches import DamagedOffsets, iter_entries
+from eosctl.engines.source_records import (
+    BUCKETS,
+    Block,
+    Later,
+    ReadApart,
+    RecordFacts,
+    RecordsAsked,
+    SourceRecord,
+    blocks_of,
+    key_hash,
+    read_records,
+)
 from eosctl.errors import ConfigError, Refused, Undecodable
 from eosctl.model.audit import AuditPlan, OffsetRange
 from eosctl.model.source_audit import (
@@ -44,11 +52,10 @@ from eosctl.model.source_audit import (
     SourcePosition,
     TableColumn,
 )
-from eosctl.sources.audit_log import ControlBatch, LogSource
+from eosctl.sources.audit_log import LogSource
 from eosctl.sources.source_tables import SourceChunk
 
 AT_A_TIME: Final = 500
-RECORDS_A_STEP: Final = 20_000
 MOST_SAMPLES: Final = 10
 FORM: Final = 3
 """Version of the stored state: a run with another version begins again."""
@@ -88,18 +95,6 @@ APPLICATION: Final = 0x656F7363
 """`eosc`, the application_id of such a file: any other database of the user's is left alone."""
 
 
-class _Later(IntEnum):
-    """Facts about a key's records after the last one that counts.
-
-    UNORDERED: the key has records in several partitions, and which one is the last is not known.
-    """
-
-    NONE = 0
-    STREAMED = 1
-    SNAPSHOT = 2
-    UNORDERED = 3
-
-
 class _Row(Struct, array_like=True, gc=False):
     """raw are the key's values as the database writes them, in JSON; None: it is one value, and the key."""
 
@@ -110,51 +105,20 @@ class _Row(Struct, array_like=True, gc=False):
     raw: str | None
 
 
-class _Record(Struct, array_like=True, gc=False):
-    """A record and its place; the last one of a key that counts has the columns `_LAST`.
-
-    place, transaction and is_read are its position in the source's log (place None: it has none).
-    """
-
-    key: str
-    image: bytes | None
-    blanks: str
-    partition: int
-    offset: int
-    place: int | None = None
-    transaction: int | None = None
-    is_read: bool | int | None = None
-    is_later: int = _Later.NONE
-
-    @property
-    def position(self) -> SourcePosition | None:
-        return None if self.place is None else SourcePosition(self.place, self.transaction, bool(self.is_read))
-
-    def without_row(self, is_later: _Later) -> "_Record":
-        """Only its place in the topic, and what is known of later ones."""
-        return _Record(self.key, None, "0", self.partition, self.offset, is_later=is_later)
-
-
 class _Known(NamedTuple):
     """The stored facts about a key: the number of the point that decides for it, and its last record."""
 
     point: int | None
-    last: _Record | None
+    last: SourceRecord | None
 
 
 _UNKNOWN: Final = _Known(None, None)
 _NO_RECORD: Final = (None,) * len(_RECORD)
 _NO_ROW: Final = (None,) * len(_ROW)
-BUCKETS: Final = 256
-"""Keys are divided into so many parts by a hash. One part at a time is compared in memory."""
 MOST_BYTES: Final = 8 << 20
 """Of a bucket that is compared at once: a larger one is read several times, for some of its keys each time."""
 _ROWS: Final = msgpack.Decoder(list[_Row])
-_RECORDS: Final = msgpack.Decoder(list[_Record])
-
-
-def _hash(key: str) -> int:
-    return crc32(key.encode(errors="surrogatepass"))
+_RECORDS: Final = msgpack.Decoder(list[SourceRecord])
 
 
 class _Blocks:
@@ -162,19 +126,14 @@ class _Blocks:
 
     def __init__(self, database: sqlite3.Connection) -> None:
         self._database = database
-        self._encode = msgpack.Encoder().encode
 
-    def add(self, of: Sequence[_Row] | Sequence[_Record], first: int, *, of_rows: bool) -> None:
-        """Those of this bucket and of the following ones."""
-        parts: list[list[_Row | _Record]] = [[] for _ in range(BUCKETS)]
-        for each in of:
-            parts[_hash(each.key) % BUCKETS].append(each)
+    def add(self, blocks: Iterable[Block], *, of_rows: bool) -> None:
         self._database.executemany(
             "INSERT INTO block (bucket, of_rows, content) VALUES (?, ?, ?)",
-            [(number, of_rows, self._encode(part)) for number, part in enumerate(parts) if part and number >= first],
+            ((number, of_rows, content) for number, content in blocks),
         )
 
-    def parts(self, bucket: int) -> Iterator[tuple[Iterator[_Row], Iterator[_Record]]]:
+    def parts(self, bucket: int) -> Iterator[tuple[Iterator[_Row], Iterator[SourceRecord]]]:
         """All rows and records of some of its keys, for all of its keys in turn."""
         statement = "SELECT coalesce(sum(length(content)), 0) FROM block WHERE bucket = ?"
         (size,) = self._database.execute(statement, (bucket,)).fetchone()
@@ -187,10 +146,10 @@ class _Blocks:
         with closing(self._database.cursor()) as cursor:
             for (content,) in cursor.execute(statement, (bucket, decoder is _ROWS)):
                 found = decoder.decode(content)
-                yield from found if of == 1 else (each for each in found if _hash(each.key) // BUCKETS % of == part)
+                yield from found if of == 1 else (each for each in found if key_hash(each.key) // BUCKETS % of == part)
 
 
-Kept = TypeVar("Kept", _Row, _Record)
+Kept = TypeVar("Kept", _Row, SourceRecord)
 
 
 class Differing(NamedTuple):
@@ -214,7 +173,7 @@ class TableComparison:
             )
         except sqlite3.Error as error:
             raise ConfigError(f"cannot keep the comparison in {path}: {error}") from error
-        self._blocks, self._doubtful = _Blocks(self._database), _Later.SNAPSHOT
+        self._blocks, self._doubtful = _Blocks(self._database), Later.SNAPSHOT
         self._seen_by_all: SeenByAll | None = None
         self.topic_id: str | None = None
         before = self.kept("of")
@@ -257,8 +216,8 @@ class TableComparison:
         It is another one, too, if its columns, the connector's settings, or the topic are not the same any more. Of a
         compacted topic the records before a later one may be gone: what differs then is undecided.
         """
-        self._doubtful, self.topic_id = _Later.STREAMED if is_compacted else _Later.SNAPSHOT, topic_id
-        self._reader, self._seen_by_all = RowReader(table, self._handling), None
+        self._doubtful, self.topic_id = Later.STREAMED if is_compacted else Later.SNAPSHOT, topic_id
+        self._table, self._reader, self._seen_by_all = table, RowReader(table, self._handling), None
         this = encode((FORM, table, self._handling, topic_id)).decode()
         if self.kept("table") == this:
             return
@@ -298,7 +257,8 @@ class TableComparison:
         """Takes the rows of a chunk, and keeps where it ends."""
         with self._database:
             self._database.execute("BEGIN")
-            self._blocks.add(self._images_of(table, chunk, self._add_point(chunk.point)), 0, of_rows=True)
+            rows = self._images_of(table, chunk, self._add_point(chunk.point))
+            self._blocks.add(blocks_of(rows), of_rows=True)
             self._keep("after", encode(chunk.rows[-1][0]).decode())
 
     def _images_of(self, table: CapturedTable, chunk: SourceChunk, point: int) -> list[_Row]:
@@ -404,68 +364,59 @@ class TableComparison:
         """True if every record of a row has the position of its change."""
         return self.kept("without position") is None
 
+    @property
+    def is_comparing(self) -> bool:
+        """Whether rows and records were compared already, or some of them."""
+        return self._number("merged") > 0
+
     def fold(self, source: LogSource, plan: AuditPlan, offsets: OffsetRange) -> Iterator[int]:
         """Takes the committed records of the range, and gives how many offsets each step has gone on."""
-        waiting: list[tuple[int, bytes | None, bytes | None]] = []
         done = offsets.start
-        for item in source.read(plan, offsets):
-            if isinstance(item, DamagedOffsets):
-                raise Undecodable(item.reason, topic=offsets.topic, partition=offsets.partition, offset=item.offset)
-            if isinstance(item, ControlBatch) or item.aborted:
-                continue
-            waiting.extend((each.offset, each.key, each.value) for each in iter_entries(item.batch))
-            if len(waiting) >= RECORDS_A_STEP:
-                end = item.batch.header.next_offset
-                self._take(offsets.partition, waiting, end)
-                yield end - done
-                waiting, done = [], end
-        self._take(offsets.partition, waiting, offsets.end)
-        yield offsets.end - done
+        for records, facts in read_records(self._reader, source, plan, offsets):
+            with self._database:
+                self._database.execute("BEGIN")
+                merged = self._number("merged")
+                if merged < BUCKETS:
+                    self._blocks.add(blocks_of(records, merged), of_rows=False)
+                if merged:
+                    self._continue_pairs(records)
+                self._note(facts)
+            yield facts.end - done
+            done = facts.end
 
-    def _take(self, partition: int, records: Sequence[tuple[int, bytes | None, bytes | None]], end: int) -> None:
-        read: list[_Record] = []
-        unusable: dict[str, int] = {}
-        highest, is_without = 0, False
-        images = self._reader.records([(key, value) for _, key, value in records])
-        for (offset, _, _), each in zip(records, images, strict=True):
-            if isinstance(each, Unusable):
-                unusable[str(each)] = unusable.get(str(each), 0) + 1
-                continue
-            key, image, blanks, position = each
-            if position is None:
-                is_without = is_without or image is not None
-                read.append(_Record(key, image, blanks, partition, offset))
-                continue
-            if not position.is_read and position.order > highest:
-                highest = position.order
-            read.append(_Record(key, image, blanks, partition, offset, *position))
-        with self._database:
-            self._database.execute("BEGIN")
-            merged = self._number("merged")
-            if merged < BUCKETS:
-                self._blocks.add(read, merged, of_rows=False)
-            if merged:
-                self._continue_pairs(read)
-            self._keep(f"offset {partition}", end)
-            self._keep(f"order {partition}", max(highest, self.note_order(partition)))
-            if is_without:
-                self._keep("without position", 1)
-            for reason, count in unusable.items():
-                self._keep(f"unusable {reason}", count + self._number(f"unusable {reason}"))
+    def fold_apart(
+        self, read_apart: ReadApart, plan: AuditPlan, ranges: Sequence[OffsetRange], advance: Callable[[int], None]
+    ) -> None:
+        """Takes the records of these ranges, before anything is compared; a range is taken as a whole."""
+        asked = RecordsAsked(self._table, self._handling, SeenByAll.of(self._points()))
+        for blocks, facts in read_apart(plan, asked, ranges, advance):
+            with self._database:
+                self._database.execute("BEGIN")
+                self._blocks.add(blocks, of_rows=False)
+                self._note(facts)
 
-    def _continue_pairs(self, read: Sequence[_Record]) -> None:
+    def _note(self, facts: RecordFacts) -> None:
+        partition = facts.partition
+        self._keep(f"offset {partition}", facts.end)
+        self._keep(f"order {partition}", max(facts.highest, self.note_order(partition)))
+        if facts.is_without_position:
+            self._keep("without position", 1)
+        for reason, count in facts.unusable.items():
+            self._keep(f"unusable {reason}", count + self._number(f"unusable {reason}"))
+
+    def _continue_pairs(self, read: Sequence[SourceRecord]) -> None:
         """Takes the records of those keys that were kept because they differ."""
         if self._one("SELECT 1 FROM pair LIMIT 1") is None:
             return
         known = self._known_of(sorted({each.key for each in read}))
-        last: dict[str, _Record] = {}
+        last: dict[str, SourceRecord] = {}
         for each in read:
             found = known.get(each.key)
             if found is not None:
                 last[each.key] = self._next(each, found.point, last.get(each.key, found.last))
         self._database.executemany(_SET_RECORD, [(*astuple(each)[1:], key) for key, each in last.items()])
 
-    def _next(self, record: _Record, point: int | None, before: _Record | None) -> _Record:
+    def _next(self, record: SourceRecord, point: int | None, before: SourceRecord | None) -> SourceRecord:
         """The key's last record once this one is taken; none counts behind the first that its point did not see.
 
         Offsets order the records of one partition only. Of a key with records in several ones positions decide.
@@ -474,15 +425,15 @@ class TableComparison:
         if before is not None and before.is_later and not elsewhere:
             return before
         if before is not None and elsewhere and (position is None or before.place is None):
-            return record.without_row(_Later.UNORDERED)
+            return record.without_row(Later.UNORDERED)
         if position is not None and point is not None and not self._is_seen(position, point):
-            later = _Later.SNAPSHOT if position.is_read else _Later.STREAMED
+            later = Later.SNAPSHOT if position.is_read else Later.STREAMED
             return record.without_row(later) if before is None else replace(before, is_later=later)
         if before is not None and elsewhere and position is not None and position.order < (before.place or 0):
             return before
         if position is None and record.image is None and before is not None:
             place = {"partition": record.partition, "offset": record.offset}
-            return replace(before, image=None, blanks="0", **place, is_later=_Later.NONE)
+            return replace(before, image=None, blanks="0", **place, is_later=Later.NONE)
         return record
 
     def _is_seen(self, position: SourcePosition, point: int) -> bool:
@@ -505,7 +456,7 @@ class TableComparison:
         its row."""
         found = {}
         for key, point, *last in self._among(f"SELECT key, point, {_LAST} FROM pair WHERE key IN ", keys):
-            found[str(key)] = _Known(point, None if last[3] is None else _Record(str(key), *last))  # type: ignore[arg-type]  # as they were written
+            found[str(key)] = _Known(point, None if last[3] is None else SourceRecord(str(key), *last))  # type: ignore[arg-type]  # as they were written
         if self.has_differing():
             for key, point in self._among("SELECT key, point FROM differing WHERE point != 0 AND key IN ", keys):
                 found[str(key)] = found.get(str(key), _UNKNOWN)._replace(point=point)  # type: ignore[arg-type]  # ours
@@ -527,8 +478,10 @@ class TableComparison:
                     self._merge_some({each.key: each for each in rows}, records, columns)
                 self._keep("merged", bucket + 1)
 
-    def _merge_some(self, rows: Mapping[str, _Row], records: Iterator[_Record], columns: Sequence[TableColumn]) -> None:
-        last: dict[str, _Record] = {}
+    def _merge_some(
+        self, rows: Mapping[str, _Row], records: Iterator[SourceRecord], columns: Sequence[TableColumn]
+    ) -> None:
+        last: dict[str, SourceRecord] = {}
         for each in records:
             row = rows.get(each.key)
             last[each.key] = self._next(each, None if row is None else row.point, last.get(each.key))
@@ -541,7 +494,7 @@ class TableComparison:
                 either = _either(row.blanks, its.blanks)
                 equal[either] = equal.get(either, 0) + 1
         for key, its in last.items():
-            if key not in rows and (its.image is not None or its.is_later == _Later.UNORDERED):
+            if key not in rows and (its.image is not None or its.is_later == Later.UNORDERED):
                 found.append((key, *_NO_ROW, *astuple(its)[1:]))
         self._database.executemany(_ADD_PAIR, found)
         self._keep("equal", encode(equal).decode())
@@ -564,7 +517,7 @@ class TableComparison:
                 "SELECT key, ?, 0, topic_partition, record_offset, is_later = ? FROM pair "
                 "WHERE point IS NULL AND (record_image IS NOT NULL OR is_later = ?)"
                 + ("" if sample is None else f" ORDER BY random() LIMIT {sample}"),
-                (RowDifference.EXTRA, _Later.UNORDERED, _Later.UNORDERED),
+                (RowDifference.EXTRA, Later.UNORDERED, Later.UNORDERED),
             )
             self._database.executemany(
                 "INSERT INTO differing (key, kind, point, columns, topic_partition, record_offset, raw, doubt) "
@@ -708,7 +661,7 @@ def _either(mine: str, its: str) -> str:
     return mine if mine == its else format(int(mine, 16) | int(its, 16), "x")
 
 
-def _differs(columns: Sequence[TableColumn], row: _Row, its: _Record) -> bool:
+def _differs(columns: Sequence[TableColumn], row: _Row, its: SourceRecord) -> bool:
     return bool(differing_columns(columns, row.image, its.image or b""))
 
 

@@ -179,6 +179,7 @@ class StateKind(StrEnum):
     changes are the consequences of altered source offsets. events are parts of changes that connectors wrote as several
     records; event-writers are their producers. database-transactions are records that name one. digests cover the bytes
     of ranges. mirror is how far a mirrored pair of partitions was compared; only a mirror's audit has it.
+    source-records are of a table's topic; only executors give them.
     """
 
     LOG = "log"
@@ -191,6 +192,7 @@ class StateKind(StrEnum):
     DATABASE_TRANSACTIONS = "database-transactions"
     DIGESTS = "digests"
     MIRROR = "mirror"
+    SOURCE_RECORDS = "source-records"
 
 
 class StateRow(NamedTuple):

@@ -16,10 +16,11 @@ from eosctl.analysis.source_audit import KINDS, findings_about, unseen_at_most, 
 from eosctl.atomic_write import OWNER_ONLY
 from eosctl.engines.scanning import COMPACT, collecting_rarely
 from eosctl.engines.source_audit import TableComparison
+from eosctl.engines.source_records import ReadApart
 from eosctl.errors import ConfigError, EosctlError, Undecodable, UsageError, reason_of
 from eosctl.files import open_file
 from eosctl.ledger.postgresql import SOURCE, PostgresqlConnection, postgresql_store
-from eosctl.model.audit import AuditedTopic, AuditPlan, AuditVerdict, OffsetRange, TopicRole
+from eosctl.model.audit import AuditedTopic, AuditPlan, AuditVerdict, OffsetRange, SparkOptions, TopicRole
 from eosctl.model.client_properties import split_list
 from eosctl.model.evidence_file import EvidencedCluster
 from eosctl.model.hidden_fields import HiddenFields
@@ -43,11 +44,14 @@ from eosctl.operations.offset_stores import OffsetsRequest, source_connectors
 from eosctl.operations.offsets import DEFAULT_SLOT, SLOT
 from eosctl.operations.session import Session
 from eosctl.operations.workers import worker_version
+from eosctl.sandbox.cache import cache_directory
+from eosctl.sandbox.java import find_java
 from eosctl.sources.audit_log import LogSource, OpenSource
 from eosctl.sources.cluster_reader import ClusterReader
 from eosctl.sources.config_providers import look_up
 from eosctl.sources.mariadb_tables import SCHEMES, mariadb_tables
 from eosctl.sources.source_tables import PostgresqlTables, SourceTables
+from eosctl.spark.starting import spark_engine
 
 PAUSE_S: Final = 0.5
 COPYING: Final = frozenset({"", "initial", "initial_only", "always", "when_needed", "parallel"})
@@ -71,6 +75,7 @@ class SourceAuditRequest(HiddenFields, frozen=True, kw_only=True):
     """The command line. tables are SCHEMA.NAME or SCHEMA.NAME=TOPIC (none: those that the connector captures).
 
     rate is in rows a second, wait_s the longest wait for the connector; caught_up: the user says it has read all.
+    spark: its executors read the topics; None: this machine does.
     """
 
     hidden: ClassVar = ("source_dsn",)
@@ -85,6 +90,7 @@ class SourceAuditRequest(HiddenFields, frozen=True, kw_only=True):
     wait_s: float = 60.0
     caught_up: bool = False
     evidence: EvidenceRequest | None = None
+    spark: SparkOptions | None = None
 
     @property
     def connector(self) -> str | None:
@@ -92,10 +98,11 @@ class SourceAuditRequest(HiddenFields, frozen=True, kw_only=True):
 
 
 class Comparer(NamedTuple):
-    """Inputs of one table's comparison."""
+    """Inputs of one table's comparison; read_apart reads its topic's records elsewhere (None: here)."""
 
     reader: ClusterReader
     log: LogSource
+    read_apart: ReadApart | None
     source: SourceTables
     comparison: TableComparison
     request: SourceAuditRequest
@@ -120,8 +127,13 @@ def audit_source(
         tables = _captured(source, config, request)
         names = reader.topic_names()
         of = f"{source.name} and {request.connector or 'tables'} in cluster {reader.cluster_id}"
-        with _state_file(request.state) as file, TableComparison(file, of, _handling(config)) as kept, opened() as log:
-            comparer = Comparer(reader, log, source, kept, request, config, session.options.console.progress)
+        with (
+            _state_file(request.state) as file,
+            TableComparison(file, of, _handling(config)) as kept,
+            opened() as log,
+            _read_apart(session, request.spark) as apart,
+        ):
+            comparer = Comparer(reader, log, apart, source, kept, request, config, session.options.console.progress)
             is_via_root = source.is_via_root(config.get(PUBLICATION, DEFAULT_PUBLICATION)) if config else None
             wanted = _without_twins(tables, names, is_via_root)
             with collecting_rarely():
@@ -144,6 +156,16 @@ def audit_source(
     if request.state is not None:
         request.state.unlink(missing_ok=True)
     return report
+
+
+@contextmanager
+def _read_apart(session: Session, spark: SparkOptions | None) -> Iterator[ReadApart | None]:
+    if spark is None:
+        yield None
+        return
+    archives = cache_directory() / "spark"
+    with spark_engine(spark, session.wire.properties, session.timeout_s, find_java, archives) as engine:
+        yield engine.source_records
 
 
 def _evidenced(reader: ClusterReader, report: SourceAuditReport, opened: OpenSource) -> EvidencedCluster:
@@ -486,10 +508,16 @@ def _passed(comparer: Comparer, table: CapturedTable) -> tuple[int, Mapping[int,
         max(0, each.last_stable_offset - comparison.next_offset(place.partition)) for place, each in bounds.items()
     )
     with comparer.progress(f"records of {table.topic}", left, unit="offsets") as advance:
-        for place, each in bounds.items():
-            start = comparison.begin_at(place.partition, each.log_start_offset)
-            if start < each.last_stable_offset:
-                offsets = OffsetRange(table.topic, place.partition, start, each.last_stable_offset)
+        starts = {place: comparison.begin_at(place.partition, each.log_start_offset) for place, each in bounds.items()}
+        ranges = [
+            OffsetRange(table.topic, place.partition, starts[place], each.last_stable_offset)
+            for place, each in bounds.items()
+            if starts[place] < each.last_stable_offset
+        ]
+        if comparer.read_apart is not None and not comparison.is_comparing:
+            comparison.fold_apart(comparer.read_apart, plan, ranges, advance)
+        else:
+            for offsets in ranges:
                 for count in comparison.fold(comparer.log, plan, offsets):
                     advance(count)
     ends = {place.partition: each.high_watermark for place, each in bounds.items()}

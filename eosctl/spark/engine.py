@@ -7,6 +7,8 @@
 4. Tasks have no side effects: one that is repeated gives the same rows. All writing is the driver's.
 5. A piece of mirrored pairs of partitions is a task that reads both clusters. Digests are keyed by process, so that it
    reads its piece of both sides, and gives offsets and counts.
+6. A range of a table's topic is a task that gives the records that count, by the bucket of the key, and facts at the
+   end. The rows of some ranges are persisted, then the driver takes them in the order of the ranges.
 """
 
 import threading
@@ -21,9 +23,12 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sql
 
+from eosctl.analysis.source_audit import RowReader
 from eosctl.codecs.ledger import decode_audit_state, encode_audit_state
 from eosctl.engines.auditing import Advance, Progress, Reduced, Reduction, reduce_bucket
 from eosctl.engines.mirroring import BothSides, PairPiece, compare_piece
+from eosctl.engines.scanning import collecting_rarely
+from eosctl.engines.source_records import Block, RangeRecords, RecordFacts, RecordsAsked, range_records
 from eosctl.errors import EosctlError
 from eosctl.model.audit import AuditPlan, OffsetRange, StateKind, StateRow
 from eosctl.model.mirror import EqualPiece
@@ -150,6 +155,22 @@ class SparkEngine:
             rows.close()
             raise
         return rows
+
+    def source_records(
+        self, plan: AuditPlan, asked: RecordsAsked, ranges: Sequence[OffsetRange], advance: Callable[[int], None]
+    ) -> Iterator[RangeRecords]:
+        """Those of each range of a table's topic, in the order of the ranges; ranges are cut into tasks."""
+        pieces = tuple(cut_ranges(ranges))
+        for begin in range(0, len(pieces), RANGES_AT_ONCE):
+            some = pieces[begin : begin + RANGES_AT_ONCE]
+            work = RecordsWork(plan, asked, some)
+            frame = place_frame(self._spark, len(some), _records_task(work, self._access)).persist()
+            try:
+                with watching(self._spark, some, lambda each: advance(each.offsets.size)), own_errors():
+                    frame.count()
+                yield from _range_records(frame)
+            finally:
+                frame.unpersist()
 
 
 class SparkRows:
@@ -308,3 +329,75 @@ def _open(access: ExecutorAccess) -> ClusterSource:
 def _decoded(encoded: bytes) -> PieceWork:
     """Once for all tasks of a Python worker."""
     return _WORK.decode(encoded)
+
+
+# -- the records of a table's topic ------------------------------------------------------------------------------------
+
+RECORDS_A_TASK: Final = 250_000
+RANGES_AT_ONCE: Final = 256
+"""The rows of so many tasks wait on the executors; after a kill these are read again."""
+
+
+class RecordsWork(NamedTuple):
+    """The plan's topic, the form of its records, and the ranges, for all tasks."""
+
+    plan: AuditPlan
+    asked: RecordsAsked
+    ranges: tuple[OffsetRange, ...]
+
+
+_RECORDS_WORK: Final = msgspec.json.Decoder(RecordsWork)
+
+
+def cut_ranges(ranges: Iterable[OffsetRange]) -> Iterator[OffsetRange]:
+    for offsets in ranges:
+        for start in range(offsets.start, offsets.end, RECORDS_A_TASK):
+            yield offsets._replace(start=start, end=min(start + RECORDS_A_TASK, offsets.end))
+
+
+def _records_task(work: RecordsWork, access: ExecutorAccess) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
+    encoded = msgspec.json.encode(work)
+
+    def read(places: Batches) -> Iterator[pa.RecordBatch]:
+        return read_places(encoded, access, places)
+
+    return read
+
+
+def read_places(encoded: bytes, access: ExecutorAccess, places: Batches) -> Iterator[pa.RecordBatch]:
+    """On an executor: the rows of the ranges at these places. Raises what `range_frame.restored` reads."""
+    work, reader = _decoded_records(encoded)
+    for batch in places:
+        for place in batch.column(0).to_pylist():
+            try:
+                with _open(access) as source, collecting_rarely():
+                    found = range_records(work.asked, reader, source, work.plan, work.ranges[place])
+            except EosctlError as error:
+                raise carried(error) from error
+            yield from batches(Flagged(False, each) for each in _records_rows(work.ranges[place], found))
+
+
+def _records_rows(offsets: OffsetRange, found: RangeRecords) -> Iterator[StateRow]:
+    """The blocks, followed by the facts in a row without a bucket."""
+    at = (offsets.topic, offsets.partition, offsets.start, True)
+    for bucket, content in found.blocks:
+        yield StateRow(StateKind.SOURCE_RECORDS, bucket, *at, content)
+    yield StateRow(StateKind.SOURCE_RECORDS, NO_BUCKET, *at, msgspec.json.encode(found.facts))
+
+
+def _range_records(frame: DataFrame) -> Iterator[RangeRecords]:
+    blocks: list[Block] = []
+    with own_errors():
+        for bucket, payload in frame.select("bucket", "payload").toLocalIterator(prefetchPartitions=True):
+            if bucket == NO_BUCKET:
+                yield RangeRecords(blocks, msgspec.json.decode(payload, type=RecordFacts))
+                blocks = []
+            else:
+                blocks.append(Block(bucket, bytes(payload)))
+
+
+@lru_cache(maxsize=1)
+def _decoded_records(encoded: bytes) -> tuple[RecordsWork, RowReader]:
+    """Once for all tasks of a Python worker."""
+    work = _RECORDS_WORK.decode(encoded)
+    return work, RowReader(work.asked.table, work.asked.handling)

@@ -3,8 +3,11 @@
 import json
 import re
 import signal
+import sqlite3
 import subprocess
 import sys
+from collections.abc import Sequence
+from contextlib import closing
 from datetime import datetime, timedelta
 from pathlib import Path
 from random import Random
@@ -12,9 +15,18 @@ from typing import Any, NamedTuple
 
 import psycopg
 import pytest
-from confluent_kafka import Producer, TopicPartition
+from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
+from eosctl.analysis.source_audit import RowReader, SeenByAll
+from eosctl.codecs.client_properties import client_properties
+from eosctl.engines.source_records import RecordsAsked, range_records
+from eosctl.model.audit import AuditedTopic, AuditPlan, OffsetRange, SparkOptions, TopicRole
+from eosctl.model.source_audit import CapturedTable, ColumnKind, Handling, TableColumn
+from eosctl.sandbox.java import find_java
+from eosctl.sources.audit_log import OpenCluster
+from eosctl.spark import engine
+from eosctl.spark.starting import spark_engine
 from tests.commands.conftest import Eosctl
 from tests.conftest import FreshName
 from tests.faulty_sandbox import Sandbox
@@ -22,7 +34,7 @@ from tests.integration.producers import create_topic
 from tests.postgresql import PostgreSQL
 from tests.waiting import eventually
 
-pytestmark = pytest.mark.kafka
+pytestmark = [pytest.mark.kafka, pytest.mark.timeout(900)]
 
 ROWS, KILLS = 6_000, 5
 MISSING, EXTRA, DIFFERING = range(100, 103), range(10**6, 10**6 + 4), range(200, 205)
@@ -44,10 +56,36 @@ class Compared(NamedTuple):
 
     def run(self, *more: object) -> dict[str, Any]:
         """The answer on the table, without what depends on the moment."""
-        ran = subprocess.run(self.command(*more), capture_output=True, text=True, check=False, timeout=120)
+        ran = subprocess.run(self.command(*more), capture_output=True, text=True, check=False, timeout=600)
         assert ran.returncode in {0, 1, 3}, ran.stderr
         [table] = json.loads(ran.stdout)["data"]["tables"]
         return {name: each for name, each in table.items() if name not in {"at", "queries"}}
+
+    def transact(self, pairs: Sequence[tuple[int, str]], *, commits: bool) -> None:
+        """Records of these keys in one transaction."""
+        producer = Producer({"bootstrap.servers": self.servers, "transactional.id": self.topic, "linger.ms": 50})
+        producer.init_transactions(30)
+        producer.begin_transaction()
+        for key, name in pairs:
+            producer.produce(self.topic, event(key, name), json.dumps({"id": key}))
+        (producer.commit_transaction if commits else producer.abort_transaction)(60)
+
+    def end(self, partition: int) -> int:
+        """The offset behind the last record of the partition."""
+        consumer = Consumer({"bootstrap.servers": self.servers, "group.id": self.topic})
+        try:
+            return int(consumer.get_watermark_offsets(TopicPartition(self.topic, partition), 30)[1])
+        finally:
+            consumer.close()
+
+
+def count_of(state: Path, what: str) -> int:
+    """Rows of the state file; 0 while it is being made."""
+    try:
+        with closing(sqlite3.connect(f"file:{state}?mode=ro", uri=True)) as kept:
+            return int(kept.execute(f"SELECT count(*) FROM {what}").fetchone()[0])
+    except sqlite3.Error:
+        return 0
 
 
 def event(key: int, name: str) -> str:
@@ -91,6 +129,42 @@ def test_killed_at_any_moment_and_continued_it_answers_as_one_that_was_not(order
     assert killed
     assert orders.run(*limits) == whole
     assert not [*tmp_path.iterdir()], "the state is removed at the end"
+
+
+@pytest.mark.variation
+def test_spark_answers_as_this_machine_does_and_continues_a_run_that_was_killed(orders: Compared, tmp_path: Path):
+    """Keys have many records, some of them aborted; the run is killed while executors read."""
+    changed = [(key, f"older {key}") for key in range(1, 2_000)] * 3 + [(key, f"row {key}") for key in range(1, 2_000)]
+    for pairs, commits in ((changed[:3_000], False), (changed, True)):
+        orders.transact([(key, name) for key, name in pairs if key not in {*MISSING, *DIFFERING}], commits=commits)
+    spark, state = ("--engine", "spark", "--master", "local[2]"), tmp_path / "orders.state"
+    whole = orders.run()
+    assert (whole["missing"], whole["extra"], whole["differing"], whole["undecided"]) == (3, 4, 5, 0), whole
+    assert orders.run(*spark) == whole
+    process = subprocess.Popen(orders.command(*spark, "--state", state), stdout=subprocess.DEVNULL)
+    eventually(lambda: count_of(state, "kept WHERE name = 'rows read'") == 1, "the rows to be read", deadline_s=300)
+    process.send_signal(signal.SIGKILL)
+    process.wait(30)
+    assert orders.run(*spark, "--state", state) == whole
+
+
+@pytest.mark.variation
+def test_executors_give_the_ranges_in_their_order_and_say_how_far_they_are(orders: Compared, monkeypatch):
+    monkeypatch.setattr(engine, "RECORDS_A_TASK", 700)
+    monkeypatch.setattr(engine, "RANGES_AT_ONCE", 4)
+    properties, done = client_properties(bootstrap_server=orders.servers), list[int]()
+    plan = AuditPlan(0, None, None, (AuditedTopic(orders.topic, TopicRole.OUTPUT),), (), ())
+    columns = (TableColumn("id", "int8", ColumnKind.INTEGER, key=1), TableColumn("name", "text", ColumnKind.TEXT))
+    asked = RecordsAsked(CapturedTable("public", "orders", orders.topic, columns), Handling(), SeenByAll(100, None))
+    with OpenCluster(properties, 30)() as source:
+        ranges = [OffsetRange(orders.topic, number, 0, orders.end(number)) for number in range(3)]
+        reader, pieces = RowReader(asked.table, asked.handling), [*engine.cut_ranges(ranges)]
+        expected = [range_records(asked, reader, source, plan, each) for each in pieces]
+    with spark_engine(SparkOptions(master="local[2]"), properties, 30, find_java) as spark:
+        found = [*spark.source_records(plan, asked, ranges, done.append)]
+    assert [(each.facts, [*each.blocks]) for each in found] == [(each.facts, [*each.blocks]) for each in expected]
+    assert len(pieces) > 8
+    assert sorted(done) == sorted(each.size for each in pieces)
 
 
 def test_rows_of_an_heir_and_rows_that_a_policy_hides_are_not_taken_for_the_table_s(orders: Compared):
