@@ -654,7 +654,7 @@ def _drop_implied(reasons: dict[_Place, _Reasons]) -> None:
     for place in implied:
         cluster, binding = place
         for other in beside[cluster, binding.principal, binding.pattern]:
-            if other is not place and other in reasons and _takes_over(reasons, other, place):
+            if other is not place and _takes_over(reasons, other, place):
                 reasons[other] = dict.fromkeys((*reasons[other], *reasons.pop(place)))
                 break
 
@@ -669,8 +669,7 @@ def _takes_over(reasons: dict[_Place, _Reasons], implying: _Place, implied: _Pla
 
 def _planned(place: _Place, reasons: _Reasons) -> PlannedBinding:
     cluster, binding = place
-    found = tuple(reasons)
-    return PlannedBinding(binding, cluster, found if len(found) == 1 else tuple(sorted(found, key=_is_optional)))
+    return PlannedBinding(binding, cluster, tuple(sorted(reasons, key=_is_optional)))
 
 
 def _is_optional(reason: Reason) -> bool:

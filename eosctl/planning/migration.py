@@ -738,7 +738,7 @@ class _Planner:
         group_id = self._request.target_group_id if self._request.elsewhere else None
         place = "" if group_id is None else f" in Connect cluster {group_id}"
         if not self._request.set_config and moved:
-            yield created_by_hand(new, move.connector, group_id, _setting(move, ", and with "))
+            yield created_by_hand(new, move.connector, group_id, _setting(move, ", and "))
         elif not self._request.set_config and not move.unchanged:
             exists = self._exists(Side.SOURCE, move.connector)
             yield configured_by_hand(new, _setting(move, ""), exists=exists)
@@ -752,4 +752,4 @@ def _setting(move: Move, lead: str) -> str:
     if move.unchanged:
         return ""
     setting = f"with {OFFSETS_TOPIC}={move.setting}" if move.setting else f"without {OFFSETS_TOPIC}"
-    return lead.replace("with ", "") + setting if lead else setting
+    return lead + setting

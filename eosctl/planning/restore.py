@@ -435,7 +435,7 @@ class _Planner:
         return tuple(
             each
             for each in self._request.offsets
-            if each.offset is None or now.get(canonical(OffsetKey(b"", name, each.partition))) != each.offset
+            if now.get(canonical(OffsetKey(b"", name, each.partition))) != each.offset
         )
 
     def _values(self, topic: str, raw: bytes) -> Iterator[bytes | None]:

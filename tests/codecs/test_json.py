@@ -322,6 +322,7 @@ def test_the_first_marker_of_the_producer_behind_it_counts():
     assert decode_ending(log, 5, OURS) == "ABORT"
     assert decode_ending(log, 7, OURS) == "COMMIT"
     assert decode_ending(data(5), 5, OURS) is None
+    assert decode_ending(None, 5, OURS) is None
     assert decode_ending(data(5) + marker(6, 2) + marker(7, 0), 5, OURS) == "ABORT", "a control record of another type"
 
 

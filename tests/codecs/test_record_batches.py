@@ -19,6 +19,7 @@ from eosctl.codecs.record_batches import (
     TooLargeError,
     begins_batch,
     claimed_length,
+    decode_entries_with,
     decode_marker,
     decode_records,
     iter_batches,
@@ -185,6 +186,13 @@ def test_the_memory_of_a_batch_is_what_the_user_gives_or_64_mib():
 def test_a_limit_that_is_not_a_number_is_reported(given):
     with pytest.raises(ConfigError, match=r"-X: eosctl\.batch\.max\.bytes=.* is no number of bytes"):
         limit(given)
+
+
+def test_the_records_of_a_batch_without_any_of_the_words_are_not_decoded():
+    [batch] = iter_batches(batch_bytes(Codec.GZIP))
+    assert decode_entries_with(batch, [b"none of them", b"v" * 40]) is not None
+    assert decode_entries_with(batch, [b"none of them"]) is None
+    assert decode_entries_with(batch, []) is None
 
 
 def test_a_batch_knows_where_the_next_one_begins():

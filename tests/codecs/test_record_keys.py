@@ -5,7 +5,7 @@ import struct
 
 import pytest
 
-from eosctl.codecs.record_keys import read_keys
+from eosctl.codecs.record_keys import BothKeys, read_keys
 
 KEY, HEADER = {"id": 1039}, b'{"id":1039}'
 
@@ -100,10 +100,22 @@ def test_the_same_key_in_two_forms(key, header):
         (CONFLUENT + b"\0\x0a\x05abcd", b'{"id":"abcd"}'),
         (CONFLUENT + b"\0\x08\x85\x01\x08\x87\x01", b'{"id":7}'),
         (CONFLUENT + b"\0\x0a\x01a", b'{"id":7}'),
+        (b"5", b"Struct{id=5}"),
+        (b"[1]", b"Struct{id=1}"),
+        (b'{"id":1.5}', b"Struct{id=1.5}"),
+        (b"\xff", b"Struct{id=1}"),
+        (CONFLUENT + b"\xff", b'{"id":"x"}'),
+        (b"abc", b'{"id":null}'),
+        (struct.pack(">i", 1039), b'{"id":null}'),
     ],
 )
 def test_keys_that_cannot_be_compared_are_none(key, header):
     assert read_keys(key, header) is None
+
+
+def test_a_null_is_compared_with_anything():
+    assert read_keys(b'{"id":null}', b'{"id":5}') == BothKeys("[null]", "[5]")
+    assert read_keys(b'{"id":5}', b'{"id":null}') == BothKeys("[5]", "[null]")
 
 
 @pytest.mark.parametrize("number", [0, 1, -1, 63, 64, 2**31, -(2**63), 2**63 - 1])

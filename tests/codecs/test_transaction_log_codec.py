@@ -5,6 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eosctl.codecs.transaction_log import (
+    MessageBytes,
     decode_log_record,
     decode_transaction_log_key,
     decode_transaction_log_value,
@@ -88,6 +89,21 @@ def test_a_key_is_read_and_a_newer_one_is_distinguished():
         9, 4, 3, "ü-😀-0"
     )
     assert decode_log_record(9, Record(4, 1, key, None)) == TransactionLogRecord(9, 4, 1, "ü-😀-0", None)
+
+
+@pytest.mark.parametrize(
+    ("data", "compact", "text"),
+    [
+        (b"\xff\xff", False, None),
+        (b"\0\0", False, ""),
+        (b"\0\1a", False, "a"),
+        (b"\0", True, None),
+        (b"\1", True, ""),
+        (b"\2a", True, "a"),
+    ],
+)
+def test_a_text_that_may_be_missing_is_not_an_empty_one(data: bytes, compact: bool, text: str | None):
+    assert MessageBytes(data).nullable_text(compact=compact) == text
 
 
 @pytest.mark.parametrize(

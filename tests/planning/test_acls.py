@@ -194,6 +194,7 @@ def test_the_reasons_of_every_client_are_kept_where_a_binding_is_shared():
         each for each in plan_acls(request, _no_certificate).bindings if "all Write Topic offsets" in line(each)
     ]
     assert {each.role for each in written.reasons} == {ClientRole.WORKER, ClientRole.PRODUCER}
+    assert [each.loss is None for each in written.reasons] == [True, False], "those without which something fails first"
     assert not written.is_optional
 
 
@@ -409,6 +410,53 @@ def test_workers_with_different_brokers_are_one_cluster_if_the_user_says_so():
     together = replace(apart, here=frozenset({"k1:9092", "k2:9092"}))
     sizes = [len(plan_acls(each, _no_certificate).bindings) for each in (apart, together)]
     assert sizes[0] > sizes[1]
+
+
+def test_each_cluster_has_its_own_bindings():
+    found = plan_acls(request(connector=ELSEWHERE, here=HERE), _no_certificate).bindings
+    assert len(found) == len({(each.binding, each.cluster) for each in found})
+    assert {each.cluster for each in found} == {HERE, frozenset({"other:9092"})}
+
+
+def test_a_topic_may_have_a_name_of_249_characters_and_a_prefix_one_less():
+    assert f"producer Write Topic {'t' * 249}" in lines(plan(with_settings(SOURCE, topic="t" * 249)))
+    assert f"producer Write Topic {'t' * 250}" not in lines(plan(with_settings(SOURCE, topic="t" * 250)))
+    for length, planned in ((247, True), (248, False)):
+        name = "p" * length
+        found = lines(plan(debezium(**{"topic.prefix": name})), "producer")
+        assert (f"producer Write Topic prefixed {name}." in found) is planned
+
+
+@pytest.mark.parametrize(
+    ("connector", "loss"),
+    [
+        (SOURCE, "the way back to exactly-once off"),
+        (with_settings(SOURCE, offsets_storage_topic="own"), "the copy of the offsets of c that tasks"),
+        (SINK, "the way back to exactly-once off"),
+    ],
+)
+def test_the_worker_writes_a_copy_of_the_offsets_that_have_their_own_topic(connector: ConnectorConfig, loss: str):
+    [written] = [each for each in plan(connector).bindings if line(each) == "worker Write Topic offsets"]
+    assert str(written.loss).startswith(loss)
+
+
+@pytest.mark.parametrize(
+    ("known", "why"),
+    [
+        ({"status": False}, "the internal topic does not exist yet"),
+        ({}, "the internal topic is created if it does not exist"),
+    ],
+)
+def test_a_topic_is_created_because_it_does_not_exist_or_may_not(known: dict[str, bool], why: str):
+    [created] = [each for each in plan(topics_known=known).bindings if line(each) == "worker Create Topic status"]
+    assert [each.why for each in created.reasons] == [why]
+
+
+def test_eosctl_takes_no_transactional_id_of_a_sink():
+    named = {(ClientRole.EOSCTL, None): "User:tool"}
+    found = plan(SOURCE, SINK, principals=named)
+    ids = {each for each in lines(found, "tool") | lines(found, "tool", optional=True) if "TransactionalId" in each}
+    assert {each.rpartition(" ")[2] for each in ids} == {"connect-cluster-g", "g-c-0"}
 
 
 def test_the_existence_of_a_topic_counts_in_its_own_cluster_only():

@@ -738,6 +738,33 @@ def test_a_connector_that_a_person_creates_is_described_with_its_cluster(step, o
     assert step == ManualStep(f"create connector {over_rest}", "c", by_resource)
 
 
+@pytest.mark.parametrize(
+    ("move", "created"),
+    [
+        (replace(TO_OWN, new_name="x"), "create connector x with the config of c, and with offsets.storage.topic=new"),
+        (
+            replace(TO_OWN, new_name="x", setting=None),
+            "create connector x with the config of c, and without offsets.storage.topic",
+        ),
+        (replace(TO_OWN, new_name="x", unchanged=True), "create connector x with the config of c"),
+    ],
+)
+def test_a_new_name_is_created_by_hand_with_what_differs(move: Move, created: str):
+    facts = replace(FACTS, connectors={**FACTS.connectors, (S, "x"): ConnectorFacts(None)})
+    said = [each.step.instruction for each in plan_migration(replace(WISH, moves=(move,)), facts).plan.steps
+            if isinstance(each.step, ManualStep)]  # fmt: skip
+    assert said[0] == created
+
+
+def test_a_new_name_is_configured_though_no_setting_changes():
+    move = replace(TO_OWN, new_name="x", unchanged=True)
+    facts = replace(FACTS, connectors={**FACTS.connectors, (S, "x"): ConnectorFacts(None)}, source_workers=("w",))
+    configured = one(plan_migration(replace(ALL, moves=(move,)), facts).plan, SetConnectorConfig).step
+    assert configured == SetConnectorConfig(S, "x", {}, {}, "c")
+    stays = replace(TO_OWN, unchanged=True)
+    assert "SetConnectorConfig" not in kinds(plan_migration(replace(ALL, moves=(stays,)), FACTS).plan)
+
+
 @pytest.mark.parametrize("now", [None, TopicNow(TopicFacts("own", PARTITIONS, 1), "id")])
 def test_the_own_offsets_topic_is_created_where_it_does_not_exist(now: TopicNow | None):
     facts = replace(OWN_FACTS, topics={**OWN_FACTS.topics, (S, "own"): now})
