@@ -7,6 +7,9 @@
 4. The partition is not among those of the ID's transaction: hanging. In Ongoing a coordinator lists all partitions that
    were added, in Prepare* those that still lack their marker, so to any other partition it will write none.
 5. Otherwise the transaction is in progress. State and epoch are not looked at.
+6. It began in this partition as an earlier transaction of its producer, which is complete, but whose marker was
+   forgotten here. A leader joins the records of both, and the next marker ends both as it ends the later one: an abort
+   loses records that were committed, a commit shows records that were aborted. TransactionsCommand does not see it.
 
 The lookups take time, in which a transaction may end. A candidate that has ended meanwhile looks like case 4. So it
 must still be open, at the same offset, after the coordinators were queried: a marker is written before the transaction
@@ -30,7 +33,9 @@ from eosctl.model.groups import ListedGroup
 from eosctl.model.hanging import (
     Advice,
     Decision,
+    FirstBatch,
     GroupLag,
+    HangingReason,
     HeldBack,
     OpenTransaction,
     PartitionStability,
@@ -39,7 +44,7 @@ from eosctl.model.hanging import (
     Verdict,
     WaitingGroup,
 )
-from eosctl.model.names import TopicPartition
+from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
 from eosctl.model.skipped import Skipped
 from eosctl.model.times import ClusterClock, rfc3339
 from eosctl.model.topics import PartitionOffsets, RecordCounts, RecordTally
@@ -113,8 +118,11 @@ def advise(transaction: OpenTransaction, as_of: int) -> Advice:
 def decided(verdicts: Iterable[Verdict], decisions: Mapping[Place, Decision | Skipped | None]) -> tuple[Verdict, ...]:
     """The verdicts with the decisions about those that hang, and the advice that follows from them.
 
-    Decided commit: an abort would lose its records here, whatever its producer does now. Unknown: no marker is right,
-    and fencing comes later, because its producer may be at work. Only a coordinator that writes markers is waited for.
+    1. Overtaken: the next marker is the one of the later transaction. Wait for its commit where the earlier one was
+       committed, otherwise fence its producer.
+    2. Decided commit: an abort would lose its records here, whatever its producer does now.
+    3. Unknown: no marker is right, and fencing comes later, because its producer may be at work. Only a coordinator
+       that writes markers is waited for.
     """
     return tuple(
         _with_decision(each, decisions.get(each.transaction.place)) if each.hangs else each for each in verdicts
@@ -124,7 +132,7 @@ def decided(verdicts: Iterable[Verdict], decisions: Mapping[Place, Decision | Sk
 def _with_decision(verdict: Verdict, decision: Decision | Skipped | None) -> Verdict:
     advice = verdict.advice
     if isinstance(decision, Decision) and decision.committed:
-        advice = Advice.COMMIT
+        advice = Advice.WAIT if verdict.reason is HangingReason.OVERTAKEN else Advice.COMMIT
     elif isinstance(decision, Skipped) and advice is not Advice.WAIT:
         advice = Advice.UNKNOWN
     return replace(verdict, advice=advice, decision=decision)
@@ -180,6 +188,13 @@ class _Ended(NamedTuple):
     partitions: frozenset[TopicPartition] | None
 
 
+class Marked(NamedTuple):
+    """A decision, and a time (ms) that its markers are not older than, unlike those of the transaction before it."""
+
+    decision: Decision
+    marked_ms: int
+
+
 @dataclass(slots=True)
 class _LoggedProducer:
     """The first remaining record of the ID that held a producer ID, and the decisions under it."""
@@ -209,6 +224,20 @@ class LoggedDecisions:
         """All partitions of the transactions that were committed."""
         ended = [each for one in self._producers.values() for each in one.ended if each.committed]
         return frozenset().union(*(each.partitions or () for each in ended))
+
+    def last_before(self, transaction: OpenTransaction) -> "Marked | None":
+        """The last decision with this partition and the epoch of the transaction in progress."""
+        logged, producer = self._producers.get(transaction.producer.producer_id), transaction.producer
+        ended = [
+            each
+            for each in (() if logged is None else logged.ended)
+            if each.epoch == producer.producer_epoch and transaction.topic_partition in (each.partitions or ())
+        ]
+        if not ended:
+            return None
+        last = ended[-1]
+        before = min(CLOCKS_MS, max(0, last.decided_ms - last.start_ms) // 2)
+        return Marked(Decision(last.transactional_id, last.committed, last.decided_ms), last.decided_ms - before)
 
     def about(
         self, transaction: OpenTransaction, first_ms: int | None, *, held: bool = False
@@ -294,6 +323,36 @@ def _reaches(first: TransactionLogRecord, transaction: OpenTransaction, first_ms
         return True
     begun = transaction.active.last_timestamp if first_ms is None else first_ms
     return begun is not None and first.timestamp + CLOCKS_MS < begun
+
+
+def may_be_earlier(transaction: OpenTransaction, first: FirstBatch) -> bool:
+    """Whether the first batch may belong to an earlier transaction of the producer than the one in progress.
+
+    It does if its epoch is lower: an epoch rises when a transaction has ended. With one epoch it is older than the
+    start of the present transaction.
+    """
+    described = transaction.description
+    if transaction.reason is not None or described is None or described.state is not TransactionState.ONGOING:
+        return False
+    if described.producer.producer_id != transaction.producer.producer_id or described.start_ms is None:
+        return False
+    if first.producer_epoch < described.producer.producer_epoch:
+        return True
+    return 0 <= first.written_ms < described.start_ms - CLOCKS_MS
+
+
+def overtaken(transaction: OpenTransaction, first: FirstBatch, decision: Decision | Skipped | None) -> Verdict:
+    """The verdict on the earlier transaction, to which the first batch belongs."""
+    earlier = replace(transaction, earlier=first)
+    [verdict] = decided([Verdict(earlier, earlier.reason, Advice.FENCE)], {earlier.place: decision})
+    return verdict
+
+
+def as_written(transaction: OpenTransaction, first: FirstBatch) -> OpenTransaction:
+    """The earlier transaction as its first batch shows it."""
+    producer = ProducerIdAndEpoch(transaction.producer.producer_id, first.producer_epoch)
+    active = replace(transaction.active, producer=producer, last_timestamp=first.written_ms)
+    return replace(transaction, active=active)
 
 
 def by_coordinator(transaction: OpenTransaction, unread: str) -> Skipped | None:

@@ -3,7 +3,7 @@
 import shlex
 from collections.abc import Collection, Iterable, Mapping
 from enum import StrEnum
-from typing import Final
+from typing import Final, NamedTuple
 
 from msgspec import Struct, field
 
@@ -68,6 +68,7 @@ class HangingReason(StrEnum):
     NO_TRANSACTIONAL_ID = "no-transactional-id"
     NOT_DESCRIBED = "unknown-to-coordinator"
     NOT_LISTED = "partition-not-in-transaction"
+    OVERTAKEN = "earlier-transaction"
 
 
 class Advice(StrEnum):
@@ -85,17 +86,25 @@ class Advice(StrEnum):
     UNKNOWN = "unknown"
 
 
+class FirstBatch(NamedTuple):
+    """The first batch of an open transaction in a partition: its producer's epoch, and its time in ms."""
+
+    producer_epoch: int
+    written_ms: int
+
+
 class OpenTransaction(Struct, frozen=True):
     """An open transaction in one partition, with its coordinator's state of the producer ID.
 
     transactional_id is None if no coordinator lists the producer ID; description is None if the coordinator does not
-    know the ID.
+    know the ID. earlier is its first batch, if that belongs to an earlier transaction of the producer.
     """
 
     active: ActiveProducer
     start_offset: int
     transactional_id: str | None
     description: TransactionDescription | None
+    earlier: FirstBatch | None = None
 
     @property
     def topic_partition(self) -> TopicPartition:
@@ -134,7 +143,9 @@ class OpenTransaction(Struct, frozen=True):
 
     @property
     def reason(self) -> HangingReason | None:
-        """Why it hangs, by rules 2 to 5 of eosctl.analysis.hanging; None if it is in progress."""
+        """Why it hangs, by rules 2 to 6 of eosctl.analysis.hanging; None if it is in progress."""
+        if self.earlier is not None:
+            return HangingReason.OVERTAKEN
         if self.transactional_id is None:
             return HangingReason.NO_TRANSACTIONAL_ID
         if self.description is None:
@@ -416,7 +427,8 @@ class LastStableOffsets(Result, frozen=True, kw_only=True):
 
     free counts the other partitions; not_searched are those without an answer from a leader. owners belong to
     transactional IDs; group is the requested one, and counts are of what it can still read of the partitions. Without
-    it, lags are those of all consumer groups that may read committed, those with most before them first.
+    it, lags are those of all consumer groups that may read committed, those with most before them first. overtaken are
+    the transactions that began as an earlier one of their producer, whose marker is missing.
     """
 
     as_of: int
@@ -429,6 +441,7 @@ class LastStableOffsets(Result, frozen=True, kw_only=True):
     group: GroupReading | None = None
     counts: Mapping[TopicPartition, RecordCounts | Skipped] = field(default_factory=dict)
     lags: tuple[GroupLag, ...] | Skipped = ()
+    overtaken: Mapping[Place, Verdict] = field(default_factory=dict)
 
     @property
     def failure(self) -> EosctlError | None:

@@ -1,6 +1,6 @@
 """Answers `transactions hanging` and `lso`: open transactions that no coordinator will end, and waiting readers."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
 from typing import Final
 
@@ -10,9 +10,7 @@ from msgspec.structs import replace
 from eosctl.analysis.hanging import (
     ALL_AGES,
     ConnectTopics,
-    LoggedDecisions,
     behind,
-    by_coordinator,
     decided,
     find_candidates,
     find_young,
@@ -33,6 +31,7 @@ from eosctl.model.hanging import (
     Decision,
     GroupLag,
     GroupReading,
+    HangingReason,
     HangingTransactions,
     HeldBack,
     JoinedTransactions,
@@ -50,8 +49,8 @@ from eosctl.model.skipped import Cause, Coverage, Skipped, Unread, not_asked, re
 from eosctl.model.text import pluralize
 from eosctl.model.times import ClusterClock
 from eosctl.model.topics import PartitionOffsets, RecordCounts
-from eosctl.model.transaction_log import LoggedHolders
 from eosctl.model.transactions import ActiveProducer, Ownership, transactional_ids_by_producer
+from eosctl.operations.decisions import MOST_OPEN, read_decisions, read_overtaken
 from eosctl.operations.offset_stores import DEFAULT_OFFSETS_TOPIC
 from eosctl.operations.session_options import Reporter
 from eosctl.operations.transactions import ConnectNames, read_connect_names, wanted_partitions, with_threads
@@ -178,7 +177,27 @@ def search(
         hung = [each.transaction for each in verdicts if each.hangs]
         decisions = read_decisions(reader, hung, leaders, most_log_bytes)
         verdicts, notes = decided(verdicts, decisions.by_place), decisions.notes
-    hung_by_log = {each.transaction.active for each in verdicts if isinstance(each.decision, Decision)}
+    passed, unread = _search_overtaken(reader, seen.producers, joined, leaders)
+    verdicts = (*(each for each in verdicts if each.transaction.place not in passed), *passed.values())
+    dated, doubtful, not_old = _by_age(verdicts, young, reasons)
+    return Searched(
+        as_of, dated, joined, doubtful, clock, tuple(sorted(unanswered)), access, not_old, (*notes, *unread)
+    )
+
+
+def _by_age(
+    verdicts: Collection[Verdict], young: Collection[ActiveProducer], reasons: Mapping[ActiveProducer, str | None]
+) -> tuple[tuple[Verdict, ...], tuple[UnknownAge, ...], tuple[ActiveProducer, ...]]:
+    """The verdicts that hold whatever the clocks, those that do if the transaction is old enough, and the too young.
+
+    reasons say of which young ones the age is unknown. It does not matter for one whose decision is known, nor for one
+    that was overtaken.
+    """
+    hung_by_log = {
+        each.transaction.active
+        for each in verdicts
+        if isinstance(each.decision, Decision) or each.reason is HangingReason.OVERTAKEN
+    }
     doubtful = tuple(
         UnknownAge(each.transaction, reason, each.decision)
         for each in verdicts
@@ -189,10 +208,28 @@ def search(
     too_young = {each for each in young if each not in hung_by_log and reasons.get(each) is None}
     aged = (each for each in verdicts if each.transaction.active not in too_young)
     dated = tuple(
-        each for each in aged if reasons.get(each.transaction.active) is None or isinstance(each.decision, Decision)
+        each for each in aged if reasons.get(each.transaction.active) is None or each.transaction.active in hung_by_log
     )
-    not_old = tuple(each for each in young if each in too_young)
-    return Searched(as_of, dated, joined, doubtful, clock, tuple(sorted(unanswered)), access, not_old, notes)
+    return dated, doubtful, tuple(each for each in young if each in too_young)
+
+
+def _search_overtaken(
+    reader: ClusterReader,
+    producers: Collection[ActiveProducer],
+    known: JoinedTransactions,
+    leaders: Mapping[TopicPartition, int],
+) -> tuple[Mapping[Place, Verdict], tuple[str, ...]]:
+    """Verdicts on transactions of any age that were overtaken, by their places, and what was not read."""
+    opened, joined = find_candidates(producers, 0, ALL_AGES), {each.active for each in known.transactions}
+    if len(opened) > MOST_OPEN:
+        many = pluralize(len(opened), "transaction is", "transactions are")
+        return {}, (f"{many} open, and of {MOST_OPEN:,} at most it is looked for whether one overtook an earlier one",)
+    with reader.optional_reads():
+        others = read_or_skip(partial(join_with_coordinators, reader, [each for each in opened if each not in joined]))
+    if isinstance(others, Skipped):
+        return {}, (f"whether transactions in progress overtook earlier ones is not known: {others.reason}",)
+    found = read_overtaken(reader, (*known.transactions, *others.transactions), leaders)
+    return {each.transaction.place: each for each in found}, ()
 
 
 def _ended(reader: ClusterReader, young: Collection[ActiveProducer]) -> tuple[ActiveProducer, ...]:
@@ -206,99 +243,6 @@ def _ended(reader: ClusterReader, young: Collection[ActiveProducer]) -> tuple[Ac
         return ()
     complete = {each.producer_id for each in listed.transactions if each.state in COMPLETE}
     return tuple(each for each in young if each.producer.producer_id in complete)
-
-
-class Decisions(Struct, frozen=True):
-    """The decision about each transaction, by its place; notes say how much of the transaction log was read."""
-
-    by_place: Mapping[Place, Decision | Skipped | None]
-    notes: tuple[str, ...] = ()
-
-
-def read_decisions(
-    reader: ClusterReader,
-    transactions: Collection[OpenTransaction],
-    leaders: Mapping[TopicPartition, int],
-    most_bytes: int | None = None,
-) -> Decisions:
-    """What coordinators decided about these hanging transactions, from the transaction log.
-
-    Where no coordinator knows a producer ID, the log is searched for the IDs that held it, most_bytes at a time. Then
-    the partitions of all IDs are read. If the log cannot be read, the answers of the coordinators show which ones may
-    be committed.
-    """
-    if not transactions:
-        return Decisions({})
-    ids = {each.transactional_id for each in transactions} - {None}
-    lost = {each.producer.producer_id for each in transactions if each.transactional_id is None}
-    with reader.optional_reads():
-        found = read_or_skip(partial(_read_holders, reader, lost, most_bytes)) if lost else LoggedHolders()
-        if isinstance(found, Skipped):
-            return Decisions({each.place: by_coordinator(each, found.reason) for each in transactions})
-        names = {*ids, *(each.transactional_id for each in found.holders)}
-        logged = read_or_skip(partial(_read_log, reader, sorted(filter(None, names)), transactions, most_bytes))
-        if isinstance(logged, Skipped):
-            by_place = {each.place: _unread(each, found, logged) for each in transactions}
-            return Decisions(by_place, _how_much(found, len(lost)))
-        held = {each.producer_id for each in found.holders}
-        return Decisions(
-            {
-                each.place: Skipped(_not_yet(found))
-                if each.transactional_id is None and found.left
-                else logged.about(each, _first_ms(reader, each, leaders), held=each.producer.producer_id in held)
-                for each in transactions
-            },
-            _how_much(found, len(lost)),
-        )
-
-
-def _read_holders(reader: ClusterReader, producer_ids: Collection[int], most_bytes: int | None) -> LoggedHolders:
-    """Raises Unreachable where a partition of the log was not read."""
-    found = reader.logged_holders(producer_ids, most_bytes)
-    for reason in found.unread.values():
-        raise Unreachable(reason.reason)
-    return found
-
-
-def _read_log(
-    reader: ClusterReader, names: Sequence[str], transactions: Iterable[OpenTransaction], most_bytes: int | None
-) -> LoggedDecisions:
-    producer_ids = {each.producer.producer_id for each in transactions}
-    if not names:
-        return LoggedDecisions((), producer_ids)
-    log = reader.transaction_log(names, {}, "", most_bytes)
-    for reason in log.unread.values():
-        raise Unreachable(reason.reason)
-    return LoggedDecisions(log.records, producer_ids)
-
-
-def _unread(transaction: OpenTransaction, found: LoggedHolders, why: Skipped) -> Skipped | None:
-    """By the coordinator's answer; without one its producer ID may be of an ID in the log."""
-    if transaction.transactional_id is not None:
-        return by_coordinator(transaction, why.reason)
-    held = any(each.producer_id == transaction.producer.producer_id for each in found.holders)
-    return Skipped(_not_yet(found)) if found.left else why if held else None
-
-
-def _not_yet(found: LoggedHolders) -> str:
-    return (
-        f"its ID may be in one of {pluralize(found.left, 'record')} of the transaction log that were not read yet; "
-        "`eosctl transactions hanging` reads them all"
-    )
-
-
-def _how_much(found: LoggedHolders, lost: int) -> tuple[str, ...]:
-    """How much of the log was read for producer IDs that no coordinator knows."""
-    if not lost:
-        return ()
-    what = f"the transaction log was searched for {pluralize(lost, 'producer ID')} that no coordinator knows"
-    rest = f"; up to {pluralize(found.left, 'record')} of it are left" if found.left else ""
-    return (f"{what}: {found.read_bytes / (1 << 20):,.1f} MiB read{rest}",)
-
-
-def _first_ms(reader: ClusterReader, transaction: OpenTransaction, leaders: Mapping[TopicPartition, int]) -> int | None:
-    place = transaction.topic_partition
-    return reader.first_timestamps({place: transaction.start_offset}, {place: leaders[place]}).get(place)
 
 
 def join_with_coordinators(reader: ClusterReader, candidates: Collection[ActiveProducer]) -> JoinedTransactions:
@@ -424,6 +368,7 @@ def _look(reader: ClusterReader, request: StabilityRequest, connect: ConnectName
         owners=_owners(reader, connect, opened),
         not_searched=tuple(place for place, each in answered.items() if isinstance(each, Skipped)),
         notes=(*([f"which IDs hold back is not known of all: {reasons}"] if reasons else []), *connect.notes),
+        overtaken={each.transaction.place: each for each in read_overtaken(reader, joined.transactions, asked)},
         coverage=reader.coverage + _unread_places(group, wanted),
         group=group,
         counts={} if group is None else _counted(reader, group, offsets, request.within),

@@ -39,7 +39,8 @@ from eosctl.model.topics import TopicFacts
 from eosctl.model.transaction_log import TransactionLogRecord, TransactionLogValue
 from eosctl.model.transactions import ActiveProducer, AnsweredProducers, TransactionDescription, TransactionState
 from eosctl.model.workers import LiveOwners
-from eosctl.operations.hanging import join_with_coordinators, read_decisions
+from eosctl.operations.decisions import read_decisions
+from eosctl.operations.hanging import join_with_coordinators
 from eosctl.sources.cluster_reader import ClusterReader, read_live_owners, read_task_states, require_sources
 
 States = Mapping[str, ConnectorState] | Skipped

@@ -12,6 +12,8 @@
    A leader takes its ID back, so one that the user wrote is fenced with a warning, unless it may be a task's as well.
 6. IDs with an open transaction on a partition without a leader are refused without force. Up to 4.2 the coordinator
    waits for the leader; 4.3 ends the transaction without that partition's marker, and it hangs there for good.
+7. Where a marker was forgotten so and the ID's next transaction is open in the same partition, the leader has joined
+   both, and fencing aborts both. It is refused without force where the earlier one was committed, or may have been.
 
 Did it work? The answers, and the coordinators' state afterwards, are compared with the intention.
 
@@ -39,10 +41,12 @@ from eosctl.model.fencing import (
     Proof,
     SkippedCandidate,
 )
+from eosctl.model.hanging import Decision, Verdict
 from eosctl.model.names import ConnectorTaskId, TopicPartition, stem_and_task, task_transactional_id
 from eosctl.model.report import Finding
 from eosctl.model.skipped import Skipped
 from eosctl.model.text import first_few, pluralize
+from eosctl.model.times import rfc3339
 from eosctl.model.transactions import LeaderOwner, Owner, TaskOwner, TransactionDescription, TransactionState
 from eosctl.model.whole_numbers import task_numbers
 from eosctl.model.workers import LiveOwner, LiveOwners
@@ -152,10 +156,12 @@ def plan_fencing(
     live: LiveOwners,
     transaction_timeout_ms: int,
     leaderless: Collection[TopicPartition] = (),
+    overtaken: Collection[Verdict] = (),
 ) -> FencingPlan:
     """The plan by the rules above. descriptions lack the IDs that their coordinator does not know.
 
-    leaderless are partitions of open transactions that have no leader just now.
+    leaderless are partitions of open transactions that have no leader just now; overtaken are earlier transactions that
+    their markers end, too.
     """
     missing = [each for each in candidates if each.transactional_id not in descriptions]
     left_alone = [] if request.create_missing else missing
@@ -167,7 +173,11 @@ def plan_fencing(
     steps = tuple(
         FenceStep(each, descriptions.get(each.transactional_id)) for each in candidates if each not in set(left_alone)
     )
-    forcible = (*_object_to_live(steps, live), *_object_to_leaderless(steps, leaderless))
+    forcible = (
+        *_object_to_live(steps, live),
+        *_object_to_leaderless(steps, leaderless),
+        *_object_to_overtaken(overtaken),
+    )
     objections = [
         *_object_to_missing([each.transactional_id for each in left_alone if each.named]),
         *(() if request.force else forcible),
@@ -179,6 +189,23 @@ def plan_fencing(
         *_warn_of_ambiguity(steps),
     )
     return FencingPlan(steps, skipped, tuple(objections), warnings, transaction_timeout_ms)
+
+
+def _object_to_overtaken(overtaken: Iterable[Verdict]) -> Iterator[Objection]:
+    for each in overtaken:
+        place, name = each.transaction.topic_partition, each.transaction.transactional_id
+        match each.decision:
+            case Decision(committed=True, decided_ms=at):
+                ended = f"its coordinator committed at {rfc3339(at)}"
+            case Skipped(reason=reason):
+                ended = f"may be committed ({reason})"
+            case _:
+                continue
+        yield Objection(
+            f"records of {name} in {place} from offset {each.transaction.start_offset} on belong to an earlier "
+            f"transaction that {ended}, and whose marker is missing; fencing aborts them with the present one",
+            "let its producer commit the present transaction, which commits both, or fence with --force",
+        )
 
 
 def choose_transaction_timeout(request: FencingRequest, broker_limit_ms: int | Skipped) -> int:

@@ -18,7 +18,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from eosctl.model.hanging import Advice, Decision, OpenTransaction, Verdict
+from eosctl.model.hanging import Advice, Decision, HangingReason, OpenTransaction, Verdict
 from eosctl.model.names import ProducerIdAndEpoch, Side
 from eosctl.model.plan import (
     AbortTransaction,
@@ -362,6 +362,11 @@ def _name(transaction: OpenTransaction) -> str:
 
 
 def _remedy(verdict: Verdict) -> str:
+    if verdict.reason is HangingReason.OVERTAKEN and verdict.advice is Advice.WAIT:
+        return (
+            f"have {_name(verdict.transaction)} commit the transaction that it has in progress: the marker of that one "
+            "commits both here"
+        )
     match verdict.decision:
         case Decision(committed=True):
             return verdict.decision.finished_by(verdict.transaction)

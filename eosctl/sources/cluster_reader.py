@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from eosctl.model.config_topic import ClusterFacts, ConfigTopicLog
     from eosctl.model.evidence import InternalTopic, Preflight, Topics, TransactionLog, WorkerEvidence
     from eosctl.model.groups import ConnectGroup, ConsumerMembers, Groups, ListedGroup, ShareGroups
-    from eosctl.model.hanging import OpenTransaction, PendingCommit, TransactionalIdAccess, WaitingGroup
+    from eosctl.model.hanging import FirstBatch, OpenTransaction, PendingCommit, TransactionalIdAccess, WaitingGroup
     from eosctl.model.offsets import ConnectorOffset, KnownPhase, OffsetsTopic, StorePlace
     from eosctl.model.timeline import TimelineFacts
     from eosctl.model.times import ClusterClock
@@ -314,6 +314,11 @@ class ClusterReader(TopicReader, Protocol):
         self, offsets: Mapping[TopicPartition, int], leaders: Mapping[TopicPartition, int]
     ) -> Mapping[TopicPartition, int]:
         """The timestamp of the first batch at or after each offset, in ms."""
+
+    def first_batches(
+        self, positions: Collection[tuple[TopicPartition, int]], leaders: Mapping[TopicPartition, int]
+    ) -> Mapping[tuple[TopicPartition, int], FirstBatch] | Skipped:
+        """The first batch at or after each of these offsets; those not read are left out."""
 
     def waiting_groups(
         self, offsets: Mapping[TopicPartition, PartitionOffsets]

@@ -14,7 +14,7 @@ from eosctl.clients.deadline import Deadline
 from eosctl.clients.errors import UNKNOWN_TOPIC_OR_PARTITION, protocol_error
 from eosctl.clients.leaders import MOVED, NO_LEADER, partition_leaders
 from eosctl.clients.messages import EARLIEST, LATEST, Response, fetch, list_offsets
-from eosctl.clients.wire import Reply, Wire
+from eosctl.clients.wire import Reply, Window, Wire
 from eosctl.codecs.record_batches import (
     Batch,
     BatchHeader,
@@ -27,6 +27,7 @@ from eosctl.codecs.record_batches import (
     most_batch_bytes,
 )
 from eosctl.errors import EosctlError, Refused, Throttled, TimedOut, Undecodable, Unreachable, UsageError
+from eosctl.model.hanging import FirstBatch
 from eosctl.model.names import TopicPartition
 from eosctl.model.offsets import OffsetsPartition, OffsetsTopic
 from eosctl.model.records import Entry, IsolationLevel, Record, RecordState, Writer, first_time
@@ -592,25 +593,46 @@ READABLE, ABORTED, MARKERS = range(3)
 MOST_KEYS: Final = 10
 
 
+Position = tuple[TopicPartition, int]
+"""A partition and an offset in it."""
+
+
 def first_timestamps(
     wire: Wire, offsets: Mapping[TopicPartition, int], leaders: Mapping[TopicPartition, int]
 ) -> dict[TopicPartition, int]:
-    """Partition to the timestamp (ms) of the first batch at or after its offset; those not answered are left out.
+    """Partition to the timestamp (ms) of the first batch at or after its offset; those not answered are left out."""
+    found = first_headers(wire, offsets.items(), leaders)
+    return {place: at for (place, _), header in found.items() if (at := first_time(header)) >= 0}
 
-    One small Fetch for each partition. A batch comes whole however large it is (KIP-74).
+
+def first_headers(
+    wire: Wire, positions: Iterable[Position], leaders: Mapping[TopicPartition, int]
+) -> dict[Position, BatchHeader]:
+    """The header of the first batch at or after each position; those not answered are left out.
+
+    One small Fetch for each. A batch comes whole however large it is (KIP-74).
     """
-    window = wire.window(in_flight=20)
-    for partition, offset in offsets.items():
+    window: Window[Position] = wire.window(in_flight=20)
+    for each in positions:
+        partition, offset = each
         if leaders.get(partition, NO_LEADER) != NO_LEADER:
-            window.put(partition, leaders[partition], fetch(partition, offset, 1, IsolationLevel.READ_UNCOMMITTED))
-    found: dict[TopicPartition, int] = {}
+            window.put(each, leaders[partition], fetch(partition, offset, 1, IsolationLevel.READ_UNCOMMITTED))
+    found: dict[Position, BatchHeader] = {}
     for answer in window:
         part = None if answer.response is None else answer.response.responses[0].partitions[0]
         if part is not None and part.error_code == 0 and part.records:
-            batch = next(iter_batches(part.records, topic_partition=answer.item), None)
-            if batch is not None and (written := first_time(batch.header)) >= 0:
-                found[answer.item] = written
+            batch = next(iter_batches(part.records, topic_partition=answer.item[0]), None)
+            if batch is not None:
+                found[answer.item] = batch.header
     return found
+
+
+def first_batches(
+    wire: Wire, positions: Iterable[Position], leaders: Mapping[TopicPartition, int]
+) -> dict[Position, FirstBatch]:
+    """The epoch and time in each of these headers."""
+    found = first_headers(wire, positions, leaders)
+    return {each: FirstBatch(header.producer_epoch, first_time(header)) for each, header in found.items()}
 
 
 def first_keys(wire: Wire, partitions: Iterable[TopicPartition]) -> Iterator[bytes | None]:

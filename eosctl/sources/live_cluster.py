@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from eosctl.model.client_roles import ConnectorConfig
     from eosctl.model.evidence import InternalTopic, Preflight, Topics, TransactionLog
     from eosctl.model.groups import ConsumerMembers, ListedGroup, ShareGroups
-    from eosctl.model.hanging import OpenTransaction, PendingCommit, TransactionalIdAccess, WaitingGroup
+    from eosctl.model.hanging import FirstBatch, OpenTransaction, PendingCommit, TransactionalIdAccess, WaitingGroup
     from eosctl.model.offsets import ConnectorOffset, KnownPhase, OffsetsTopic, StorePlace
     from eosctl.model.records import Record
     from eosctl.model.times import ClusterClock
@@ -486,6 +486,11 @@ class LiveCluster(CoverageLog):
         with self.optional_reads():
             self.note("time of the first batch in", {each: NO_TIME for each in offsets if each not in found})
         return found
+
+    def first_batches(
+        self, positions: Collection[tuple[TopicPartition, int]], leaders: Mapping[TopicPartition, int]
+    ) -> Mapping[tuple[TopicPartition, int], FirstBatch] | Skipped:
+        return kafka_log.first_batches(self._wire, positions, leaders)
 
     @tracked("committed offsets of groups in")
     def waiting_groups(

@@ -17,6 +17,7 @@ from eosctl.model.evidence import ClusterEvidence, InternalTopic, Preflight, Sna
 from eosctl.model.groups import ConnectGroup, Groups, ShareGroups
 from eosctl.model.hanging import (
     NO_LEADER,
+    FirstBatch,
     OpenTransaction,
     PartitionProducers,
     PendingCommit,
@@ -454,6 +455,12 @@ class SavedCluster(CoverageLog):
     ) -> Mapping[TopicPartition, int]:
         """The timestamps of the first batch after the last stable offset."""
         return {place: each.since_ms for place, each in self._at(offsets).items() if each.since_ms is not None}
+
+    def first_batches(
+        self, positions: Collection[tuple[TopicPartition, int]], leaders: Mapping[TopicPartition, int]
+    ) -> Mapping[tuple[TopicPartition, int], FirstBatch] | Skipped:
+        """A snapshot has none."""
+        return NOT_SAVED
 
     @tracked("committed offsets of groups in")
     def waiting_groups(

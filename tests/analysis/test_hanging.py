@@ -20,6 +20,7 @@ from eosctl.analysis.hanging import (
     held_back,
     holders,
     judge,
+    may_be_earlier,
     reading_committed,
     stability,
     still_open,
@@ -41,7 +42,7 @@ from eosctl.model.fencing import (
     failure_of,
 )
 from eosctl.model.groups import ListedGroup
-from eosctl.model.hanging import Advice, Decision, GroupLag, HangingReason, join_open_transactions
+from eosctl.model.hanging import Advice, Decision, FirstBatch, GroupLag, HangingReason, join_open_transactions
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
 from eosctl.model.offsets import ConnectorOffsets, KnownPhase, WorkerSettings
 from eosctl.model.skipped import Skipped
@@ -530,6 +531,36 @@ def test_the_last_epoch_of_a_producer_id_is_decided_under_32767_and_completed_un
         assert decision(*records, epoch=32_766, known=False) == COMMIT
     for records in ([complete], [complete, later], [later]):
         assert isinstance(decision(*records, epoch=32_766, known=False), Skipped)
+
+
+@pytest.mark.parametrize(
+    ("first", "state", "suspected"),
+    [
+        (FirstBatch(1, NOW), S.ONGOING, True),  # an epoch ends with its transaction
+        (FirstBatch(2, START - LATE), S.ONGOING, True),
+        (FirstBatch(2, START - SOON), S.ONGOING, False),
+        (FirstBatch(2, START - 5_000), S.ONGOING, False),
+        (FirstBatch(2, START - 5_001), S.ONGOING, True),
+        (FirstBatch(2, -1), S.ONGOING, False),
+        (FirstBatch(3, START), S.ONGOING, False),
+        (FirstBatch(1, START - LATE), S.PREPARE_COMMIT, False),
+    ],
+)  # fmt: skip
+def test_a_transaction_in_progress_may_begin_as_an_earlier_one_of_its_producer(first, state, suspected):
+    known = replace(described(state, [FOO0]), producer=ProducerIdAndEpoch(9, 2), start_ms=START)
+    (transaction,) = join_open_transactions([producer(epoch=2)], {9: "id"}, {"id": known})
+    assert may_be_earlier(transaction, first) is suspected
+    assert not may_be_earlier(replace(transaction, earlier=first), first), "that is known of it"
+
+
+def test_the_last_decision_of_the_same_epoch_and_partition_has_a_time_that_only_its_markers_reach():
+    hung = join_open_transactions([producer(epoch=2)], {9: "id"}, {"id": described(S.ONGOING, [FOO0])})[0]
+    commits = logged(S.PREPARE_COMMIT, decided_ms=START + 1000), logged(S.PREPARE_ABORT, decided_ms=START + 30_000)
+    assert LoggedDecisions(commits[:1], {9}).last_before(hung) == (Decision("id", True, START + 1000), START + 500)
+    assert LoggedDecisions(commits, {9}).last_before(hung) == (Decision("id", False, START + 30_000), START + 25_000)
+    others = logged(S.PREPARE_COMMIT, places=(BAR0,)), logged(S.PREPARE_COMMIT, epoch=1)
+    assert LoggedDecisions((BEGUN, *others), {9}).last_before(hung) is None
+    assert LoggedDecisions((), {9}).last_before(hung) is None
 
 
 def test_a_log_that_names_the_producer_nowhere_or_was_written_by_a_newer_kafka():

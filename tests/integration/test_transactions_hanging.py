@@ -4,6 +4,7 @@ import json
 import subprocess
 import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from eosctl.model.names import TopicPartition, coordinator_partition
 from eosctl.model.records import IsolationLevel, RecordState
 from eosctl.model.versions import KafkaVersion
 from eosctl.operations.session import Session
+from eosctl.sandbox.java import compile_java
 from eosctl.sources.kafka_log import read_log
 from eosctl.sources.kafka_topics import leaderless
 from eosctl.sources.kafka_transactions import transaction_log_leaders
@@ -27,7 +29,7 @@ from tests.integration.committed import committed_reader, committed_values
 from tests.integration.coordinators import coordinator_of, describe, state_of, wire_to
 from tests.integration.hanging import UNVERIFIED, Hung, expected, found, hang, initialise, produce, transactional_batch
 from tests.integration.producers import complete, open_transaction, transactional_producer
-from tests.jvm import client_of, jars_of, java_with
+from tests.jvm import Oracle, client_of, jars_of, java_with
 from tests.kafka_versions import spec_of, versions_of
 from tests.oracle.transactions_tool import find_hanging
 from tests.topics import make_topic
@@ -406,6 +408,113 @@ def test_forgotten_markers_are_found_as_hangs_and_only_the_one_of_the_abort_is_a
     write_missing_marker(two_brokers, eosctl, committed, rows[committed]["next"].rpartition("eosctl ")[2].split())
     assert states(servers, LOST) == ended
     assert eosctl(*search).exit_code == 0
+
+
+@contextmanager
+def stepped(sandbox: Sandbox, name: str, client: str) -> Iterator[Callable[..., None]]:
+    """A producer of that client, which takes its steps one by one: begin, send with topic and value, commit, abort."""
+    if client == "librdkafka":
+        producer = transactional_producer(sandbox.bootstrap_servers, name, **STAYS_OPEN)
+        steps: dict[str, Callable[..., object]] = {
+            "begin": producer.begin_transaction,
+            "send": lambda topic, value: (producer.produce(topic, value.encode()), producer.flush(30)),
+            "commit": lambda: producer.commit_transaction(30),
+            "abort": lambda: producer.abort_transaction(30),
+        }
+        yield lambda step, *words: steps[step](*words)
+        return
+    jars = jars_of(sandbox)
+    classes = compile_java(jars.compiler, Path(__file__).with_name("SteppedProducer.java"), jars.classpath)
+    command = [*java_with(jars, classes), "SteppedProducer", sandbox.bootstrap_servers, name]
+    with Oracle(command) as java:
+
+        def take(*step: str) -> None:
+            assert java.answer_to(" ".join(step).encode() + b"\n")["failed"] == ""
+
+        yield take
+
+
+def records_of(servers: str, place: TopicPartition, name: str) -> list[tuple[bytes | None, str]]:
+    """The records of the ID's producer in the partition, with the states of their transactions."""
+    (described,) = describe(servers, [name]).values()
+    assert described is not None
+    with wire_to(servers) as wire:
+        found = read_log(wire, place, isolation=IsolationLevel.READ_UNCOMMITTED)
+        return [(each.value, each.state.value) for each in found if each.producer_id == described.producer.producer_id]
+
+
+@pytest.mark.variation
+@pytest.mark.parametrize("client", ["java", "librdkafka"])
+def test_a_forgotten_marker_is_told_from_the_next_transactions_before_its_marker_ends_both(
+    two_brokers: Sandbox, eosctl: Eosctl, fresh_name: FreshName, tmp_path: Path, monkeypatch, client: str
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    servers = two_brokers.bootstrap_servers.split(",")[0]
+    names = (each for each in iter(lambda: fresh_name("half"), "") if coordinator_of(servers, each) == 1)
+    ends = {next(names): end for end in ("commit", "abort", "commit", "abort")}
+    committed, aborted, committed_before, aborted_before = ends
+    with ExitStack() as stack:
+        take = {name: stack.enter_context(stepped(two_brokers, name, client)) for name in ends}
+        for each in take.values():
+            each("begin")
+            each("send", KEPT.topic, "first")
+            each("send", LOST.topic, "first")
+        two_brokers.kill_broker(2)
+        eventually(lambda: _is_leaderless(servers), "the end of broker 2's session")
+        for name, end in ends.items():
+            take[name](end)
+        if two_brokers.spec.version >= FORGETS:
+            eventually(lambda: {state_of(servers, each)[:8] for each in ends} == {"Complete"}, "the coordinator")
+        two_brokers.start_broker(2)
+        if two_brokers.spec.version < FORGETS:
+            late = [(b"first", "committed" if end == "commit" else "aborted") for end in ends.values()]
+            eventually(
+                lambda: [row for each in ends for row in records_of(servers, LOST, each)] == late, "the late markers"
+            )
+            return
+
+        search = ("transactions", "hanging", "-b", servers, "--max-transaction-timeout", "0", "-o", "json")
+
+        def hung() -> dict[str, dict[str, Any]]:
+            ran = eosctl(*search)
+            return {row["transactional_id"]: row for row in json.loads(ran.stdout)["data"]["transactions"]}
+
+        rows = hung()
+        assert {name: (row["advice"], row["topic"]) for name, row in rows.items()} == {
+            name: (end, LOST.topic) for name, end in ends.items()
+        }
+        abort = ("transactions", "abort", "-b", servers, "--topic", LOST.topic, "--partition", "0", "--yes",
+                 "--max-transaction-timeout", "0", "--start-offset")  # fmt: skip
+        assert eosctl(*abort, rows[committed]["start_offset"]).exit_code == 8
+        assert eosctl(*abort, rows[aborted]["start_offset"]).exit_code == 0
+        advised = {name: rows[name]["next"].rpartition("eosctl ")[2].split() for name in (committed, committed_before)}
+        assert eosctl(*advised[committed], "-b", servers, "--yes").exit_code == 0
+        assert records_of(servers, LOST, committed) == [(b"first", "committed")]
+        assert records_of(servers, LOST, aborted) == [(b"first", "aborted")]
+
+        for name in (committed_before, aborted_before):
+            take[name]("begin")
+            take[name]("send", KEPT.topic, "second")
+            take[name]("send", LOST.topic, "second")
+        rows = hung()
+        shown = {name: (row["advice"], row["decision"]["committed"]) for name, row in rows.items()}
+        assert shown == {committed_before: ("wait", True), aborted_before: ("fence", False)}
+        assert {row["reason_id"] for row in rows.values()} == {"earlier-transaction"}
+        told = eosctl("transactions", "lso", "-b", servers, LOST.topic)
+        assert " ".join(rows[committed_before]["next"].split()) in " ".join(f"{told.stdout} {told.stderr}".split())
+        for refused in (
+            eosctl("fence", "--transactional-id", committed_before, "-b", servers, "--yes"),
+            eosctl(*abort, rows[committed_before]["start_offset"]),
+            eosctl(*advised[committed_before], "-b", servers, "--yes"),
+        ):
+            assert refused.exit_code == 8, refused.stdout
+        assert records_of(servers, LOST, committed_before) == [(b"first", "open"), (b"second", "open")]
+        take[committed_before]("commit")
+        ran = eosctl("fence", "--transactional-id", aborted_before, "-b", servers, "--yes")
+        assert ran.exit_code == 0, ran.stderr
+        eventually(lambda: hung() == {}, "the last markers")
+        assert records_of(servers, LOST, committed_before) == [(b"first", "committed"), (b"second", "committed")]
+        assert records_of(servers, LOST, aborted_before) == [(b"first", "aborted"), (b"second", "aborted")]
 
 
 def write_missing_marker(sandbox: Sandbox, eosctl: Eosctl, committed: str, advised: list[str]) -> None:

@@ -12,7 +12,13 @@ from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
 from eosctl.model.profile import Profile
 from eosctl.model.report import exit_code
 from eosctl.model.skipped import Cause, Skipped
-from eosctl.model.transactions import ListedTransactions, TransactionDescription, TransactionListing, TransactionState
+from eosctl.model.transactions import (
+    AnsweredProducers,
+    ListedTransactions,
+    TransactionDescription,
+    TransactionListing,
+    TransactionState,
+)
 from eosctl.operations.fencing import fence, read_and_plan
 from tests.fake_cluster import FakeCluster
 from tests.operations.conversation import Conversation, session_on
@@ -41,6 +47,8 @@ def cluster(**facts: object) -> FakeCluster:
         "describe": describe,
         "transactional_ids": listed("a-0", "a-1", "b-0"),
         "leaderless": frozenset(),
+        "partitions": {},
+        "producers": AnsweredProducers((), ()),
         "config_topic": ConfigTopicLog("connect-configs", Skipped("no"), Skipped("no"), ()),
     }
     return FakeCluster(as_of=7, **(usual | facts))

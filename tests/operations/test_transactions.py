@@ -10,7 +10,15 @@ from eosctl.analysis.metrics.samples import hanging_samples
 from eosctl.errors import NotAuthorized, Refused, Unreachable, UsageError
 from eosctl.model.config_topic import ConfigRecord, ConfigTopicLog
 from eosctl.model.evidence import Snapshot
-from eosctl.model.hanging import NO_LEADER, Advice, Decision, HangingReason, LastStableOffsets, TransactionalIdAccess
+from eosctl.model.hanging import (
+    NO_LEADER,
+    Advice,
+    Decision,
+    FirstBatch,
+    HangingReason,
+    LastStableOffsets,
+    TransactionalIdAccess,
+)
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
 from eosctl.model.report import exit_code
 from eosctl.model.skipped import Skipped
@@ -112,6 +120,7 @@ def cluster(
             "waiting_groups": {},
             "pending_commits": {},
             "first_timestamps": {},
+            "first_batches": {},
             "transaction_log": lambda *_: TransactionLogRecords({0: 1}, 1, ()),
             "logged_holders": lambda ids, _: LoggedHolders(frozenset(ids)),
             "transactional_ids": ListedTransactions(ids, {}, unlisted),
@@ -263,6 +272,34 @@ def test_a_hanging_transaction_that_the_transaction_log_committed_needs_its_mark
     row = view_hanging(denied).data["transactions"][0]
     assert "grant Read on __transaction_state" in row["next"]
     assert "transactions abort" not in row["next"]
+
+
+@pytest.mark.parametrize(
+    ("committed", "advice", "step"),
+    [(True, Advice.WAIT, "let its producer commit"), (False, Advice.FENCE, "eosctl fence --transactional-id task-0")],
+)
+def test_a_transaction_that_began_as_an_earlier_complete_one_hangs_at_any_age(committed, advice, step):
+    state = TransactionState.PREPARE_COMMIT if committed else TransactionState.PREPARE_ABORT
+    decided = TransactionLogValue(1, ProducerIdAndEpoch(9, 1), 60_000, state, (HERE, THERE), 400, 300, -1, -1, 2)
+    log = TransactionLogRecords({0: 1}, 1, (TransactionLogRecord(0, 5, 500, "task-0", decided),))
+    now = replace(described("task-0", 9, HERE), producer=ProducerIdAndEpoch(9, 1))
+    known = {
+        "listed": {"task-0": 9},
+        "answers": {"task-0": now},
+        "first_batches": {(HERE, 5): FirstBatch(0, 350)},
+        "transaction_log": lambda *_: log,
+    }
+    found = find_hanging(cluster([JUST_NOW], [JUST_NOW], **known), ALL)
+    [verdict] = found.verdicts
+    assert (verdict.reason, verdict.advice, verdict.decision) == (
+        HangingReason.OVERTAKEN,
+        advice,
+        Decision("task-0", committed, 400),
+    )
+    assert (found.young, exit_code(found)) == ((), 1)
+    assert step in view_hanging(found).data["transactions"][0]["next"]
+    gone = find_hanging(cluster([JUST_NOW], [active(start=8)], **known), ALL)
+    assert (gone.verdicts, gone.young) == ((), (JUST_NOW,)), "its marker came meanwhile"
 
 
 def committed_as(name: str, *ids: str) -> TransactionLogRecords:

@@ -177,6 +177,7 @@ REASONS = {
     HangingReason.NO_TRANSACTIONAL_ID: "no coordinator knows its producer ID",
     HangingReason.NOT_DESCRIBED: "its coordinator does not know the transactional ID",
     HangingReason.NOT_LISTED: "its coordinator has no such transaction: the partition is not in it",
+    HangingReason.OVERTAKEN: "it is complete, its marker is missing, and a later one of its producer is open here",
 }
 
 
@@ -264,6 +265,8 @@ def _held_fields(held: HeldBack) -> dict[str, Any]:
 
 def _next_step(verdict: Verdict) -> str:
     """The next step, as a sentence with the command."""
+    if verdict.reason is HangingReason.OVERTAKEN:
+        return _of_overtaken(verdict)
     if verdict.decision is not None and verdict.advice in {Advice.COMMIT, Advice.UNKNOWN}:
         return _unknown(verdict.transaction, verdict.decision)
     return _ended_by(verdict)
@@ -286,6 +289,26 @@ def _ended_by(verdict: Verdict) -> str:
             return "its coordinator is ending another transaction of the ID; look again when that is complete"
         case _:
             return _waited(transaction, fence)
+
+
+def _of_overtaken(verdict: Verdict) -> str:
+    """The marker of the later transaction ends both."""
+    transaction, decision = verdict.transaction, verdict.decision
+    name = shlex.quote(str(transaction.transactional_id))
+    both = f"the marker of the transaction that {name} has in progress ends it here, too"
+    match decision:
+        case Decision(committed=True, decided_ms=at):
+            return (
+                f"its coordinator committed it at {rfc3339(at)}; {both}: let its producer commit. A timeout, `eosctl "
+                "fence` and `eosctl transactions abort` abort both, which loses committed records"
+            )
+        case Skipped():
+            return f"{both}; {_unknown(transaction, decision)}"
+    ended = "ended no transaction with it" if decision is None else f"aborted it at {rfc3339(decision.decided_ms)}"
+    return (
+        f"its coordinator {ended}; {both}, so a commit shows its records. Fence its producer, which aborts both, if "
+        f"its application repeats what is aborted: eosctl fence --transactional-id {name}"
+    )
 
 
 def _unknown(transaction: OpenTransaction, decision: Decision | Skipped) -> str:
@@ -483,7 +506,10 @@ def _uncounted(rows: Sequence[GroupLagRow] | Skipped) -> Iterator[str]:
 
 
 def _endings(found: LastStableOffsets) -> Iterator[str]:
-    """Of each transaction that a group may wait for, the command that ends it."""
+    """Of each transaction that was overtaken, or that a group may wait for, how it ends."""
+    for verdict in found.overtaken.values():
+        transaction = verdict.transaction
+        yield f"{transaction.topic_partition} from {transaction.start_offset}: {_of_overtaken(verdict)}"
     group = found.group
     if group is None:
         return
@@ -491,6 +517,8 @@ def _endings(found: LastStableOffsets) -> Iterator[str]:
         topic = each.offsets.topic_partition.topic
         waits = topic == CONSUMER_OFFSETS or group.is_held_back(each.offsets)
         for held in each.holders if waits else ():
+            if held.place in found.overtaken:
+                continue
             yield f"{each.offsets.topic_partition} from {held.start_offset}: {_ending(held)}"
 
 

@@ -1,0 +1,179 @@
+"""What coordinators decided about transactions that are open in a partition although they are complete."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Final
+
+from msgspec import Struct
+
+from eosctl.analysis.hanging import LoggedDecisions, as_written, by_coordinator, may_be_earlier, overtaken
+from eosctl.errors import Unreachable
+from eosctl.model.audit import OffsetRange
+from eosctl.model.hanging import Decision, FirstBatch, OpenTransaction, Place, Verdict, join_open_transactions
+from eosctl.model.names import TopicPartition
+from eosctl.model.skipped import Skipped, read_or_skip
+from eosctl.model.text import pluralize
+from eosctl.model.timeline import TimelineFacts
+from eosctl.model.transaction_log import LoggedHolders
+from eosctl.sources.audit_log import ControlBatch
+from eosctl.sources.cluster_reader import ClusterReader
+
+
+class Decisions(Struct, frozen=True):
+    """The decision about each transaction, by its place; notes say how much of the transaction log was read."""
+
+    by_place: Mapping[Place, Decision | Skipped | None]
+    notes: tuple[str, ...] = ()
+
+
+def read_decisions(
+    reader: ClusterReader,
+    transactions: Collection[OpenTransaction],
+    leaders: Mapping[TopicPartition, int],
+    most_bytes: int | None = None,
+) -> Decisions:
+    """What coordinators decided about these hanging transactions, from the transaction log.
+
+    Where no coordinator knows a producer ID, the log is searched for the IDs that held it, most_bytes at a time. Then
+    the partitions of all IDs are read. If the log cannot be read, the answers of the coordinators show which ones may
+    be committed.
+    """
+    if not transactions:
+        return Decisions({})
+    ids = {each.transactional_id for each in transactions} - {None}
+    lost = {each.producer.producer_id for each in transactions if each.transactional_id is None}
+    with reader.optional_reads():
+        found = read_or_skip(partial(_read_holders, reader, lost, most_bytes)) if lost else LoggedHolders()
+        if isinstance(found, Skipped):
+            return Decisions({each.place: by_coordinator(each, found.reason) for each in transactions})
+        names = {*ids, *(each.transactional_id for each in found.holders)}
+        logged = read_or_skip(partial(_read_log, reader, sorted(filter(None, names)), transactions, most_bytes))
+        if isinstance(logged, Skipped):
+            by_place = {each.place: _unread(each, found, logged) for each in transactions}
+            return Decisions(by_place, _how_much(found, len(lost)))
+        held = {each.producer_id for each in found.holders}
+        return Decisions(
+            {
+                each.place: Skipped(_not_yet(found))
+                if each.transactional_id is None and found.left
+                else logged.about(each, _first_ms(reader, each, leaders), held=each.producer.producer_id in held)
+                for each in transactions
+            },
+            _how_much(found, len(lost)),
+        )
+
+
+def _read_holders(reader: ClusterReader, producer_ids: Collection[int], most_bytes: int | None) -> LoggedHolders:
+    """Raises Unreachable where a partition of the log was not read."""
+    found = reader.logged_holders(producer_ids, most_bytes)
+    for reason in found.unread.values():
+        raise Unreachable(reason.reason)
+    return found
+
+
+def _read_log(
+    reader: ClusterReader, names: Sequence[str], transactions: Iterable[OpenTransaction], most_bytes: int | None
+) -> LoggedDecisions:
+    producer_ids = {each.producer.producer_id for each in transactions}
+    if not names:
+        return LoggedDecisions((), producer_ids)
+    log = reader.transaction_log(names, {}, "", most_bytes)
+    for reason in log.unread.values():
+        raise Unreachable(reason.reason)
+    return LoggedDecisions(log.records, producer_ids)
+
+
+def _unread(transaction: OpenTransaction, found: LoggedHolders, why: Skipped) -> Skipped | None:
+    """By the coordinator's answer; without one its producer ID may be of an ID in the log."""
+    if transaction.transactional_id is not None:
+        return by_coordinator(transaction, why.reason)
+    held = any(each.producer_id == transaction.producer.producer_id for each in found.holders)
+    return Skipped(_not_yet(found)) if found.left else why if held else None
+
+
+def _not_yet(found: LoggedHolders) -> str:
+    return (
+        f"its ID may be in one of {pluralize(found.left, 'record')} of the transaction log that were not read yet; "
+        "`eosctl transactions hanging` reads them all"
+    )
+
+
+def _how_much(found: LoggedHolders, lost: int) -> tuple[str, ...]:
+    """How much of the log was read for producer IDs that no coordinator knows."""
+    if not lost:
+        return ()
+    what = f"the transaction log was searched for {pluralize(lost, 'producer ID')} that no coordinator knows"
+    rest = f"; up to {pluralize(found.left, 'record')} of it are left" if found.left else ""
+    return (f"{what}: {found.read_bytes / (1 << 20):,.1f} MiB read{rest}",)
+
+
+MOST_OPEN: Final = 2000
+"""Of so many open transactions the first batch is read, to find those that overtook an earlier one."""
+MOST_OFFSETS: Final = 1_000_000
+"""The longest range of offsets in which a marker is looked for."""
+
+
+def read_overtaken(
+    reader: ClusterReader, transactions: Collection[OpenTransaction], leaders: Mapping[TopicPartition, int]
+) -> tuple[Verdict, ...]:
+    """Verdicts on earlier transactions that these ones, which are in progress, have overtaken in their partition.
+
+    They must still be open there, at the same offset, after the coordinators were queried.
+    """
+    with reader.optional_reads():
+        at = {(each.topic_partition, each.start_offset): each for each in transactions if each.reason is None}
+        first = reader.first_batches(tuple(at), leaders) if at else {}
+        known = {} if isinstance(first, Skipped) else first
+        suspects = [(at[each], begun) for each, begun in known.items() if may_be_earlier(at[each], begun)]
+        if not suspects:
+            return ()
+        asked = {each.topic_partition: leaders[each.topic_partition] for each, _ in suspects}
+        again = reader.producers(asked, quiet=True).producers
+        open_now = {each.place for each in join_open_transactions(again, {}, {})}
+        suspects = [(each, begun) for each, begun in suspects if each.place in open_now]
+        names = sorted({str(each.transactional_id) for each, _ in suspects})
+        log = read_or_skip(partial(_read_log, reader, names, [each for each, _ in suspects], None))
+        found = (_on_earlier(reader, each, begun, log) for each, begun in suspects)
+        return tuple(each for each in found if each is not None)
+
+
+def _on_earlier(
+    reader: ClusterReader, transaction: OpenTransaction, first: FirstBatch, log: LoggedDecisions | Skipped
+) -> Verdict | None:
+    """None where the first batch belongs to the transaction in progress, or that is likely and the log was not read."""
+    described = transaction.description
+    assert described is not None
+    if first.producer_epoch < described.producer.producer_epoch:
+        earlier = as_written(transaction, first)
+        return overtaken(transaction, first, log if isinstance(log, Skipped) else log.about(earlier, first.written_ms))
+    last = None if isinstance(log, Skipped) else log.last_before(transaction)
+    if last is None:
+        return None
+    marked = read_or_skip(partial(_has_marker, reader, transaction, last.marked_ms))
+    if isinstance(marked, Skipped):
+        return overtaken(transaction, first, marked)
+    return None if marked else overtaken(transaction, first, last.decision)
+
+
+def _has_marker(reader: ClusterReader, transaction: OpenTransaction, since_ms: int) -> bool | Skipped:
+    """Whether a marker of the producer lies before the transaction, written since then."""
+    log, place, start = reader.timeline(), transaction.topic_partition, transaction.start_offset
+    if isinstance(log, Skipped | TimelineFacts):
+        return Skipped("the markers of the partition were not read")
+    begin = log.offsets_at([place], since_ms)[place]
+    if begin is None or begin[0] >= start:
+        return False
+    if start - begin[0] > MOST_OFFSETS:
+        return Skipped(f"{start - begin[0]:,} offsets lie before it in which its marker may be")
+    producer_id = transaction.producer.producer_id
+    markers = [
+        each.marker
+        for each in log.read(OffsetRange(place.topic, place.partition, begin[0], start, settled=False))
+        if isinstance(each, ControlBatch)
+    ]
+    return any(each is not None and each.producer_id == producer_id and each.timestamp >= since_ms for each in markers)
+
+
+def _first_ms(reader: ClusterReader, transaction: OpenTransaction, leaders: Mapping[TopicPartition, int]) -> int | None:
+    place = transaction.topic_partition
+    return reader.first_timestamps({place: transaction.start_offset}, {place: leaders[place]}).get(place)
