@@ -27,7 +27,6 @@ from typing import Final, NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from eosctl.analysis.tracing import CLOCKS_MS
 from eosctl.model.connectors import OFFSETS_TOPIC, ConnectorState
 from eosctl.model.groups import ListedGroup
 from eosctl.model.hanging import (
@@ -46,7 +45,7 @@ from eosctl.model.hanging import (
 )
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
 from eosctl.model.skipped import Skipped
-from eosctl.model.times import ClusterClock, rfc3339
+from eosctl.model.times import CLOCKS_MS, ClusterClock, rfc3339
 from eosctl.model.topics import PartitionOffsets, RecordCounts, RecordTally
 from eosctl.model.transaction_log import NEWER, LogRecord, NewerLogRecord, TransactionLogRecord, TransactionLogValue
 from eosctl.model.transactions import ActiveProducer, TransactionState

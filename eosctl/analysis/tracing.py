@@ -20,14 +20,13 @@ from msgspec.structs import replace
 
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
 from eosctl.model.skipped import Skipped
+from eosctl.model.times import CLOCKS_MS
 from eosctl.model.tracing import Ending, LoggedTransaction, Written
 from eosctl.model.transaction_log import LogRecord, TransactionLogRecord, TransactionLogValue
 from eosctl.model.transactions import TransactionState
 
 DECIDED: Final = {TransactionState.PREPARE_COMMIT: True, TransactionState.PREPARE_ABORT: False}
 COMPLETE: Final = frozenset({TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT})
-CLOCKS_MS: Final = 5_000
-"""The assumed largest difference between the clocks of two brokers."""
 
 
 class Piece(Struct, frozen=True):

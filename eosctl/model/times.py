@@ -6,6 +6,8 @@ from typing import Final
 
 from msgspec import Struct
 
+CLOCKS_MS: Final = 5_000
+"""The assumed largest difference between the clocks of two brokers."""
 _UNITS: Final = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1_000, "s"))
 
 

@@ -11,7 +11,7 @@ from typing import Final, Protocol, Self
 
 from msgspec import Struct
 
-from eosctl.analysis.tracing import CLOCKS_MS, Piece, is_of, logged_transaction, nearest, pieces
+from eosctl.analysis.tracing import Piece, is_of, logged_transaction, nearest, pieces
 from eosctl.analysis.transactions import KnownNames, ownership
 from eosctl.codecs.groups import decode_committed_offset, decode_offset_commit_key
 from eosctl.codecs.offsets_topic import canonical_partition, decode_offsets_key, decode_offsets_value
@@ -24,6 +24,7 @@ from eosctl.model.offsets import MalformedValue, OffsetKey
 from eosctl.model.records import Record, RecordState
 from eosctl.model.skipped import Cause, Coverage, Skipped, Unread, read_or_skip
 from eosctl.model.text import first_few
+from eosctl.model.times import CLOCKS_MS
 from eosctl.model.topics import PartitionOffsets
 from eosctl.model.tracing import (
     Absence,
