@@ -157,7 +157,7 @@ def _skipped(
         came = {str(each.identity) for each in part}
         again = before if generation.again is None else generation.again & before
         repeated = [order[each] for each in came & again if each in order]
-        if repeated and generation is not generations[0]:
+        if repeated:
             first = min(repeated)
             found |= {each for each in again - came if order.get(each, -1) > first}
         before |= came

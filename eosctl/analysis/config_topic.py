@@ -302,10 +302,9 @@ class ConfigTopicReplay:
         return Effect.APPLIED
 
     def _malformed(self, record: MalformedRecord) -> Effect:
-        is_commit = record.kind is RecordKind.TASK_COMMIT and record.connector is not None
-        if is_commit and self._disown(self._of(record.connector or ""), record.origin.offset):
-            return Effect.UNCLAIMED
-        return Effect(record.disposition.value)
+        name = record.connector if record.kind is RecordKind.TASK_COMMIT else None
+        unclaimed = name is not None and self._disown(self._of(name), record.origin.offset)
+        return Effect.UNCLAIMED if unclaimed else Effect(record.disposition.value)
 
 
 _SHOWN_MISSING: Final = 100
@@ -454,7 +453,7 @@ class _Leaders:
 
     def note(self, origin: Origin) -> None:
         current = self._current
-        if not origin.transactional or origin.producer_id < 0:
+        if not origin.transactional:
             return
         if current is None or (origin.producer_id, origin.producer_epoch) != (
             current.producer_id,

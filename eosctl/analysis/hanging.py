@@ -298,9 +298,9 @@ def _is_it(ended: _Ended, transaction: OpenTransaction, first_ms: int | None) ->
     if raised not in ({0} if ended.committed else {0, 1}):
         return False
     last = transaction.active.last_timestamp
-    first = last if first_ms is None else first_ms
-    if first is None or last is None:
+    if last is None:
         return None
+    first = last if first_ms is None else first_ms
     if first > ended.decided_ms + CLOCKS_MS:
         return False
     within = ended.start_ms - CLOCKS_MS <= first and last <= ended.decided_ms

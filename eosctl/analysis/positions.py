@@ -189,10 +189,10 @@ def _describe_mysql(offset: SourceOffset) -> str:
 
 def _compare_mysql(before: SourceOffset, after: SourceOffset) -> Order:
     was, now = before.get("gtids"), after.get("gtids")
-    if was and now:
+    if was or now:
         found = _by_gtids(_intervals(str(was)), _intervals(str(now)))
         return order_of(_within(before), _within(after)) if found is Order.SAME else found
-    if was or now or before.get("server_id") != after.get("server_id"):
+    if before.get("server_id") != after.get("server_id"):
         return Order.INCOMPARABLE
     return order_of(_place(before), _place(after))
 

@@ -402,7 +402,7 @@ class _Continued:
     def __init__(self, earlier: CommitHistory | None, *, continues: bool) -> None:
         self._first = self._last = self._claimed = 0
         self._days: list[CommitDay] = []
-        self._joins = continues or earlier is None
+        self._joins = continues
         if earlier is not None:
             self._first, self._last, self._claimed = earlier.first_ms, earlier.last_ms, earlier.claimed_ms or 0
             self._days = list(earlier.days)

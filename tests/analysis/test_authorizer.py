@@ -118,7 +118,10 @@ def test_a_prefix_is_permitted_by_a_shorter_prefix_and_not_by_single_names():
 
 def test_the_exact_binding_is_named_before_one_that_implies_it():
     exact, implying = may(Operation.DESCRIBE, topic("t")), may(Operation.READ, topic("t"))
-    assert Authorizer([implying, exact]).permits(exact).by == exact
+    for bindings in ([implying, exact], [exact, implying], [may(Operation.ALL, topic("t")), exact], [exact, exact]):
+        assert Authorizer(bindings).permits(exact).by == exact
+    both = [implying, may(Operation.WRITE, topic("t"))]
+    assert Authorizer(both).permits(exact).by == implying, "the first of two that imply it"
 
 
 @pytest.mark.parametrize(

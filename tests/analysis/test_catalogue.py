@@ -9,7 +9,7 @@ import pytest
 
 from eosctl.analysis.catalogue.index import KINDS, THEMES, kinds_called
 from eosctl.analysis.errors import ERROR_PATTERNS, explain_error, is_overtaken, names_in
-from eosctl.analysis.kafka_errors import KAFKA_ERRORS, _errors
+from eosctl.analysis.kafka_errors import KAFKA_ERRORS, _errors, is_general
 from eosctl.analysis.rules.registry import RULES, commands_reporting, explain_finding
 from eosctl.model.report import FindingKind, Severity
 
@@ -399,6 +399,24 @@ def test_an_error_of_kafka_is_named_with_its_code_where_it_has_one(text: str, sa
     assert found.title == says
     assert found.cause.startswith("It is retriable: " if step.startswith("restart") else "It is not retriable: ")
     assert found.commands[0].startswith(step)
+
+
+@pytest.mark.parametrize(
+    ("text", "ids"),
+    [
+        ("the server experienced an unexpected error", ["UnknownServerException"]),
+        ("org.apache.kafka.connect.errors.ConnectException: Unrecoverable", ["ConnectException"]),
+        ("ConnectException ... InvalidFetchSizeException", ["InvalidFetchSizeException"]),
+        ("nothing of that kind", []),
+    ],
+)
+def test_an_error_is_known_by_its_message_and_a_wrapper_only_alone(text: str, ids: list[str]):
+    assert [each.id for each in explain_error(text)] == ids
+
+
+def test_an_error_of_a_code_is_more_than_a_class():
+    coded, named = explain_error("InvalidFetchSizeException")[0], explain_error("WakeupException")[0]
+    assert (is_general(coded), is_general(named)) == (False, True)
 
 
 def test_kafka_s_errors_are_read_line_by_line():

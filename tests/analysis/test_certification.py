@@ -222,6 +222,7 @@ def test_a_lost_record_is_named_once_and_a_source_without_order_has_no_neighbour
 
 def test_a_record_that_the_source_has_twice_has_no_place_in_its_order():
     assert harms(delivered("b", "a", "c", "a"), ordered("a", "b", "a", "c")) == []
+    assert harms(delivered("a", "b", "a"), ordered("a", "b", "a")) == []
 
 
 def test_equal_numbers_are_in_order():

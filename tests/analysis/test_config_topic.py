@@ -345,6 +345,13 @@ def test_two_leaders_write_where_a_producer_comes_back_or_its_epoch_falls(writer
     assert written(*writers).interleaving == expected
 
 
+def test_an_idempotent_producer_without_a_transaction_is_no_leader_with_a_turn():
+    log = Log().writer(0, 0).config("x").writer(8, 0).config("x")
+    log.records = [log.records[0], log.records[1]._replace(transactional=False), log.records[0]._replace(offset=2)]
+    assert log.survey().census.interleaving is None
+    assert written((0, 0), (8, 0), (0, 0)).interleaving is not None
+
+
 @pytest.mark.parametrize(("count", "shown"), [(0, 0), (1, 1), (SHOWN, SHOWN), (SHOWN + 1, SHOWN)])
 def test_of_invalid_keys_the_first_are_examples_and_all_are_counted(count, shown):
     log = Log()

@@ -15,6 +15,7 @@ from eosctl.analysis.connector_description import (
     list_all,
     state_of,
 )
+from eosctl.analysis.errors import explain_error
 from eosctl.analysis.rules.connectors import SAYS_NOTHING
 from eosctl.analysis.rules.registry import diagnose
 from eosctl.model.connectors import ConnectorType
@@ -774,3 +775,38 @@ def test_advice_in_words_stays_with_its_explanation_and_is_no_step():
         "eosctl connector show x -b broker:9092",
         RESTARTS,
     ]
+
+
+@pytest.mark.parametrize(
+    ("options", "given"),
+    [
+        (("--group-id", "h"), "eosctl doctor --group-id h"),
+        (("--snapshot", "s.zip"), "eosctl doctor --snapshot s.zip"),
+        (("-b", "h:9092"), "eosctl doctor --group-id g -b h:9092"),
+        ((), "eosctl doctor --group-id g"),
+    ],
+)
+def test_the_group_id_of_a_command_gives_way_to_that_of_the_options(options, given):
+    assert CommandLine(options).eosctl("eosctl doctor --group-id g") == given
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "is_told"),
+    [
+        ("GET", "/connectors/x/config", True),
+        ("PUT", "/connectors/x/config", False),
+        ("PUT", "/connectors/x/offsets", False),
+        ("PUT", "/connectors/x/stop", True),
+        ("POST", "/connectors/x/tasks/<task>/restart", False),
+    ],
+)
+def test_a_request_is_a_command_where_it_has_no_body_and_no_placeholder(method, path, is_told):
+    assert (LINE.curl(method, path) is not None) is is_told
+    assert CommandLine().curl(method, path) is None
+
+
+def test_the_profile_is_added_to_eosctl_s_own_commands_only():
+    texts = [explain_error(text, "g", "prod") for text in (TRACE, "NotLeaderOrFollowerException", "CoordinatorEpoch")]
+    commands = [command for found in texts for each in found for command in each.commands]
+    assert {each.endswith(" --profile prod") for each in commands if each.startswith("eosctl ")} == {True}
+    assert not any("--profile" in each for each in commands if not each.startswith("eosctl "))

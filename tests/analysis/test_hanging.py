@@ -29,6 +29,7 @@ from eosctl.analysis.hanging import (
 )
 from eosctl.analysis.offsets_report import Clusters, producing_elsewhere
 from eosctl.analysis.source_stores import stores_of
+from eosctl.analysis.tracing import CLOCKS_MS
 from eosctl.errors import EosctlError, Interrupted, NotAuthorized, PartlyApplied, Refused, TimedOut
 from eosctl.model.connectors import ConnectorState
 from eosctl.model.fencing import (
@@ -478,13 +479,21 @@ UNKNOWN = "unknown"
         ([BEGUN, logged(S.PREPARE_COMMIT, epoch=3)], {}, None),
         ([BEGUN, logged(S.PREPARE_COMMIT, epoch=1)], {}, None),
         ([BEGUN, logged(S.PREPARE_COMMIT, places=(BAR0,))], {}, None),
+        ([BEGUN, logged(S.PREPARE_COMMIT, places=(BAR0,)), logged(S.COMPLETE_COMMIT)], {}, None),
+        ([BEGUN, logged(S.PREPARE_COMMIT, places=None)], {}, None),
+        ([logged(S.EMPTY, decided_ms=START - SOON, places=None), logged(S.PREPARE_COMMIT)], {}, COMMIT),
         ([BEGUN, logged(S.PREPARE_COMMIT)], {"first_ms": START - SOON}, COMMIT),
         ([BEGUN, logged(S.PREPARE_COMMIT)], {"first_ms": START - LATE}, UNKNOWN),  # a connector's own timestamps
+        ([BEGUN, logged(S.PREPARE_COMMIT)], {"first_ms": START - CLOCKS_MS}, COMMIT),
+        ([BEGUN, logged(S.PREPARE_COMMIT)], {"first_ms": START - CLOCKS_MS - 1}, UNKNOWN),
         ([BEGUN, logged(S.PREPARE_COMMIT)], {"last_ms": NOW - 30_000}, COMMIT),
         ([BEGUN, logged(S.PREPARE_COMMIT)], {"last_ms": NOW - 30_000 + 1}, UNKNOWN),
         ([BEGUN, logged(S.PREPARE_COMMIT)], {"first_ms": NOW - 30_000 + SOON, "last_ms": NOW}, UNKNOWN),
         ([BEGUN, logged(S.PREPARE_COMMIT)], {"first_ms": NOW - 30_000 + LATE, "last_ms": NOW}, None),
+        ([BEGUN, logged(S.PREPARE_COMMIT)], {"first_ms": NOW - 30_000 + CLOCKS_MS, "last_ms": NOW}, UNKNOWN),
+        ([BEGUN, logged(S.PREPARE_COMMIT)], {"first_ms": NOW - 30_000 + CLOCKS_MS + 1, "last_ms": NOW}, None),
         ([BEGUN, logged(S.PREPARE_COMMIT)], {"first_ms": None, "last_ms": None}, UNKNOWN),
+        ([BEGUN, logged(S.PREPARE_COMMIT)], {"last_ms": None}, UNKNOWN),
         ([BEGUN, logged(S.PREPARE_COMMIT)], {"first_ms": None}, COMMIT),
         ([BEGUN, logged(S.PREPARE_ABORT)], {"first_ms": START - LATE}, None),
         ([BEGUN, logged(S.PREPARE_COMMIT, decided_ms=START - SOON), logged(S.PREPARE_ABORT)], {}, UNKNOWN),
@@ -494,6 +503,15 @@ UNKNOWN = "unknown"
         ([logged(S.COMPLETE_ABORT)], {}, UNKNOWN),
         ([logged(S.ONGOING)], {}, UNKNOWN),
         ([logged(S.ONGOING, decided_ms=START - LATE)], {}, None),
+        ([logged(S.ONGOING, decided_ms=START - CLOCKS_MS - 50)], {}, UNKNOWN),
+        ([logged(S.ONGOING, decided_ms=START - CLOCKS_MS - 51)], {}, None),
+        ([logged(S.ONGOING, decided_ms=NOW - 50_000)], {}, UNKNOWN),
+        ([logged(S.ONGOING, decided_ms=NOW - 50_000)], {"first_ms": None}, None),
+        ([logged(S.ONGOING, decided_ms=START - LATE)], {"first_ms": None, "last_ms": None}, UNKNOWN),
+        # the first record left is of an earlier epoch, of the beginning of this one, or of an epoch of its own
+        ([logged(S.ONGOING, epoch=1)], {}, None),
+        ([logged(S.EMPTY)], {}, None),
+        ([logged(S.ONGOING, version=2)], {}, None),
         ([logged(S.EMPTY, epoch=3)], {}, UNKNOWN),
     ],
 )  # fmt: skip
@@ -531,6 +549,18 @@ def test_the_last_epoch_of_a_producer_id_is_decided_under_32767_and_completed_un
         assert decision(*records, epoch=32_766, known=False) == COMMIT
     for records in ([complete], [complete, later], [later]):
         assert isinstance(decision(*records, epoch=32_766, known=False), Skipped)
+    aborted = logged(S.COMPLETE_ABORT, 0, 2, producer_id=10, previous_producer_id=9)
+    assert decision(aborted, epoch=32_766, known=False) == ABORT
+    for state, epoch in ((S.COMPLETE_ABORT, 1), (S.PREPARE_ABORT, 0)):
+        of_the_next = logged(state, epoch, 2, producer_id=10, previous_producer_id=9)
+        assert isinstance(decision(of_the_next, epoch=32_766, known=False), Skipped)
+
+
+def test_all_partitions_of_committed_transactions_are_those_of_the_decisions_that_are_left():
+    other = TopicPartition("other", 0)
+    records = [logged(S.PREPARE_COMMIT), logged(S.COMPLETE_COMMIT), logged(S.PREPARE_ABORT, places=(other,))]
+    assert LoggedDecisions(records, {9}).partitions() == {FOO0, BAR0}
+    assert LoggedDecisions([logged(S.COMPLETE_COMMIT)], {9}).partitions() == set()
 
 
 @pytest.mark.parametrize(
@@ -591,6 +621,8 @@ def test_without_the_log_the_coordinator_rules_a_commit_out_or_it_is_unknown(sta
     known = replace(described(state, []), producer=ProducerIdAndEpoch(9, epoch))
     (transaction,) = join_open_transactions([producer()], {9: "id"}, {"id": known})
     assert (by_coordinator(transaction, "denied") is not None) is unknown
+    (of_another,) = join_open_transactions([producer(producer_id=8)], {8: "id"}, {"id": known})
+    assert by_coordinator(of_another, "denied") is None
     (nobodys,) = join_open_transactions([producer()], {}, {})
     assert by_coordinator(nobodys, "denied") is None
 

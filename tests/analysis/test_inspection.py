@@ -131,6 +131,22 @@ class TestConnectors:
         assert found(Log().config("x").put("connector-x", None)) == {}
 
 
+class TestCommitsWithoutRecord:
+    @pytest.mark.parametrize(
+        ("log", "is_found"),
+        [
+            (Log().writer(7).healthy("y", 1).config("x").tasks("x", 0).commit("x", 1), True),
+            (Log().writer(7).healthy("y", 1).config("x").commit("x", 0), False),
+            (Log().writer(7).healthy("y", 1).config("x").tasks("x", 0).commit("x", 1).target("x", "PAUSED"), False),
+            (Log().writer(7).healthy("y", 1).config("x").tasks("x", 0).commit("x", 1).put("connector-x", None), False),
+            (Log().writer(7).config("x").tasks("x", 0).commit("x", 1), False),
+        ],
+    )
+    def test_tasks_without_a_count_beside_connectors_with_one_were_never_fenced(self, log, is_found):
+        shown = found(log, types={"x": "source", "y": "source"})
+        assert ("commit-without-task-count-record" in shown) is is_found
+
+
 class TestWriters:
     def test_plain_leader_records_after_transactional_ones(self):
         finding = found(healthy().config("y"))["mixed-writers"]

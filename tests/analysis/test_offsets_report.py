@@ -78,6 +78,14 @@ def test_a_key_in_two_partitions_is_an_error_where_values_differ() -> None:
     finding = found(differing, configs={"c": {}})["key-in-two-partitions"]
     assert (finding.severity, finding.evidence["keys"]) == (Severity.ERROR, 1)
     assert "in 0 (offset 0) and 1 (offset 4)" in finding.message
+    assert " of connector c" in finding.message
+    foreign = [record(offset, "hello", value) for offset, value in ((0, "x"), (4, "y"))]
+    ours = record(1, KEY, '{"p":1}')
+    finding = found(topic("global", [foreign[0], ours], [foreign[1]]), configs={"c": {}})["key-in-two-partitions"]
+    assert "of connector" not in finding.message
+    keyless = [each._replace(key=None) for each in foreign]
+    shown = found(topic("global", [keyless[0], ours], [keyless[1]]), configs={"c": {}})
+    assert "key-in-two-partitions" not in shown
     same = topic("global", [record(0, KEY, '{"p":1}')], [record(4, KEY, '{"p":1}')])
     assert found(same, configs={"c": {}})["key-in-two-partitions"].severity is Severity.WARNING
     gone = topic("global", [record(0, KEY, None)], [record(4, KEY, None)])
@@ -631,6 +639,7 @@ def test_offsets_that_a_connector_looks_for_in_another_cluster_are_copied_there(
     cure = next(each.cure for each in shown.findings if each.name == "shadowed-offset")
     assert "--to-bootstrap-server c:9092 --to-topic own" in cure
     assert ("PUT /connectors/c/stop" in cure) is stops
+    assert ("resume it" in cure) is stops
 
 
 def test_a_position_is_explained_for_an_offset_that_a_task_starts_from() -> None:

@@ -593,3 +593,17 @@ def test_ids_that_are_about_to_be_forgotten_are_reported_where_some_were_used_ag
     found = list(churn_findings([row], NOW))
     assert [each.evidence["left_ms"] for each in found] == ([left] if when else [])
     assert all(str(when) in each.message for each in found)
+
+
+def test_an_abort_that_is_recorded_again_was_decided_the_first_time():
+    log = Log().add(State.EMPTY, 0).add(State.ONGOING, 0).add(State.PREPARE_ABORT, 1, after=TIMEOUT_MS + 1)
+    decided = log.at
+    log.add(State.PREPARE_ABORT, 1).add(State.COMPLETE_ABORT, 1)
+    assert epochs(log)[0].ended_ms == decided
+
+
+def test_a_late_abort_of_an_earlier_transaction_does_not_end_its_producer():
+    late = Log().add(State.EMPTY, 0, 2).add(State.ONGOING, 0, 2).abort(0, 1, 2, late=TIMEOUT_MS + 1)
+    assert ended(late)[0] is EpochEnd.TIMED_OUT
+    again = Log().add(State.EMPTY, 0, 2).add(State.ONGOING, 0, 2).abort(0, 1, 2, late=TIMEOUT_MS + 1).commit(1, 2)
+    assert ended(again)[0] is None

@@ -483,6 +483,9 @@ def test_a_table_whose_names_json_escapes_is_read_as_well():
     odd = replace(ORDERS, columns=(ID, TableColumn('a"b', "text", ColumnKind.TEXT)))
     value = json.dumps({"op": "c", "source": {"lsn": 9}, "after": {"id": 5, 'a"b': None}}).encode()
     assert msgpack.decode(recorded(RowReader(odd, DEFAULT), None, value).image) == ["5", None]
+    only = replace(ORDERS, columns=(TableColumn('a"b', "int8", ColumnKind.INTEGER, key=1),))
+    value = json.dumps({"op": "c", "source": {"lsn": 9}, "after": {'a"b': 5}}).encode()
+    assert recorded(RowReader(only, DEFAULT), None, value).key == "5"
 
 
 @pytest.mark.parametrize("name", ["id", "100%"])

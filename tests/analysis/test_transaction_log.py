@@ -325,7 +325,9 @@ MORNING = DAY * DAY_MS
 def continued(*records: LogRecord, earlier: CommitHistory | None, continues: bool = False) -> CommitHistory | None:
     histories = CommitHistories([MEMBER_ID], {} if earlier is None else {MEMBER_ID: earlier}, continues=continues)
     assert list(histories.following(records)) == list(records)
-    return histories.result().get(MEMBER_ID)
+    found = histories.result()
+    assert None not in found.values()
+    return found.get(MEMBER_ID)
 
 
 EARLIER = CommitHistory(MORNING, MORNING + 100)

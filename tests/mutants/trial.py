@@ -343,24 +343,26 @@ def _changed(file: str, source: str, mutant: Mutant, functions: Functions) -> li
         return []
     # Those within it that exist already, as what a decorator or a factory made at import, have code of their own.
     codes = {(each.co_qualname, each.co_firstlineno): each for each in (new, *_all(new))}
-    return [
+    found = [
         (function, codes[place])
         for each in (old, *_all(old))
         if (place := (each.co_qualname, each.co_firstlineno)) in codes
         for function in functions.get((file, *place), [])
-        if function.__code__.co_freevars == codes[place].co_freevars
     ]
+    # A closure that exists cannot take code with other variables of the function around it.
+    fits = all(function.__code__.co_freevars == code.co_freevars for function, code in found)
+    return found if fits else []
 
 
 def _outermost(code: CodeType, line: int) -> CodeType | None:
-    """The outermost function around a line; None at the level of a module or class."""
+    """The outermost function around a line; None at the level of a module or class, as in a table of lambdas."""
     inner = [each for each in code.co_consts if isinstance(each, CodeType)]
     for each in inner:
         lines = [at for *_, at in each.co_lines() if at is not None]
         lines += [at for deeper in _all(each) for *_, at in deeper.co_lines() if at is not None]
         if lines and min(lines) <= line <= max(lines):
             is_class = not each.co_flags & inspect.CO_NEWLOCALS
-            return _outermost(each, line) if is_class else each
+            return _outermost(each, line) if is_class else None if each.co_name == "<lambda>" else each
     return None
 
 
