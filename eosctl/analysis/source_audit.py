@@ -245,9 +245,7 @@ def _time_of(column: TableColumn, value: Any, handling: Handling) -> str | bool:
     if column.kind is ColumnKind.DATE:
         return str(value)
     digits = 6 if column.digits is None else column.digits
-    is_micros = handling.times != "connect" and (digits > 3 or handling.times == "adaptive_time_microseconds")
-    if column.kind is ColumnKind.TIMESTAMP and handling.times == "adaptive_time_microseconds":
-        is_micros = digits > 3
+    is_micros = digits > 3 or (column.kind is ColumnKind.TIME and handling.times == "adaptive_time_microseconds")
     if handling.times == "connect" and digits > 3:
         return False  # the topic has lost digits
     return str(value if is_micros else value * 1000)

@@ -46,7 +46,7 @@ class Events:
         """Adds the next event of its lane; it joins the previous run if that is `alike`. None: it joins none."""
         before = self._open.pop(lane, None) if lane is not None else None
         if before is not None:
-            if alike is not None and before[0] == alike and follows(before[1], event):
+            if before[0] == alike and follows(before[1], event):
                 self._open[lane] = (alike, joined(before[1], event))
                 return
             self._keep(before[1])
@@ -175,7 +175,7 @@ def in_order(events: Iterable[Event]) -> tuple[Event, ...]:
     for place, some in partitions.items():
         found += some if place is None else _dated(sorted(some, key=lambda each: each.offset or 0))
     rank = {each: number for number, each in enumerate(EventSource)}
-    found.sort(key=lambda each: (each.stands_at, rank[each.source], each.place or _NO_PLACE, each.offset or 0))
+    found.sort(key=lambda each: (each.stands_at, rank[each.source], each.place or _NO_PLACE))
     return tuple(found)
 
 

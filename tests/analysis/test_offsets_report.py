@@ -13,7 +13,7 @@ from eosctl.analysis.offsets_report import (
     producer_servers,
     report_offsets,
 )
-from eosctl.analysis.source_stores import connector_offsets_topic, stores_of, uses_worker_store
+from eosctl.analysis.source_stores import connector_offsets_topic, deciding_settings, stores_of, uses_worker_store
 from eosctl.model.client_roles import ConnectorConfig, WorkerConfig, as_properties, server_set
 from eosctl.model.offsets import KnownPhase, OffsetsTopic, OffsetStore, OffsetStores, StorePlace, WorkerSettings
 from eosctl.model.records import IsolationLevel, RecordState
@@ -290,6 +290,31 @@ def test_a_worker_reads_its_own_topic_with_its_isolation_level_unless_it_is_enab
     assert only(settings, {"offsets.storage.topic": "own"}).worker_global == OffsetStore(GLOBAL, read)
     if mode is not ENABLED:
         assert only(settings, {}).worker_global == OffsetStore(GLOBAL, read)
+
+
+@pytest.mark.parametrize(
+    ("mode", "config"),
+    [
+        (ENABLED, {"offsets.storage.topic": 5}),
+        (ENABLED, {"offsets.storage.topic": ""}),
+        (ENABLED, {"offsets.storage.topic": "a b"}),
+        (DISABLED, {"offsets.storage.topic": "own", "consumer.override.isolation.level": "${file:x:y}"}),
+        (Skipped("gone"), {"offsets.storage.topic": "own", "consumer.override.isolation.level": "${file:x:y}"}),
+        (Skipped("gone"), {"offsets.storage.topic": "own", "producer.override.bootstrap.servers": "${file:x:y}"}),
+    ],
+)
+def test_stores_are_unknown_where_a_setting_that_decides_is(mode, config) -> None:
+    assert isinstance(stores_of(worker(mode), config), Skipped)
+
+
+def test_the_settings_that_decide_about_stores_are_the_topic_and_those_of_producer_and_consumer() -> None:
+    decide = {
+        "consumer.override.isolation.level": "read_committed",
+        "offsets.storage.topic": "own",
+        "producer.override.acks": "all",
+    }
+    others = {"topic": "t", "admin.override.client.id": "a", "offsets.storage.topic.2": "b"}
+    assert list(deciding_settings({**others, **decide}).items()) == list(decide.items())
 
 
 def test_a_store_is_written_by_the_producer_and_read_by_the_consumer() -> None:

@@ -353,7 +353,10 @@ def test_an_envelope_gives_its_row_and_the_position_of_its_change(value, row, po
         ({"__source_snapshot": None, "__source_lsn": 9}, False, SourcePosition(9)),
         ({"__source_snapshot": "last", "__source_lsn": 9}, False, SourcePosition(9, None, is_read=True)),
         ({"__source_snapshot": "true", "__source_lsn": 9}, False, SourcePosition(9, None, is_read=True)),
-        ({"op": "u", "source": {"lsn": 9}}, False, None),  # a row with such columns: no envelope has neither row
+        # Rows with such columns: an envelope has an operation and one of its rows.
+        ({"op": "u", "source": {"lsn": 9}}, False, None),
+        ({"source": {"lsn": 9}, "after": {"id": 6}}, False, None),
+        ({"__op": "u", "lsn": 9, "snapshot": "true"}, False, None),
     ],
 )
 def test_a_plain_row_says_with_debezium_s_fields_whether_it_was_deleted_and_where(added, is_deleted, position):
@@ -408,6 +411,7 @@ def test_a_record_that_names_no_row_of_the_table_says_why(key, value, reason):
         (b'{"id":5}', b'{"op":"t","id":5}', ("5", {"op": "t", "id": 5}, None)),  # a column called op
         (b'{"id":5}', b"null", ("5", None, None)),
         (b'{"id":5}', b'{"op":"c","source":{},"before":{"id":6},"after":{"id":5}}', ("5", {"id": 5}, None)),
+        (b'{"id":5}', b'{"op":"d","source":{},"before":"gone"}', ("5", None, None)),
         (b'{"id":5}', b'{"id":5,"__deleted":"true"}', ("5", None, None)),
         (None, b'{"id":5,"__deleted":"true"}', ("5", None, None)),
         (b"5", None, ("5", None, None)),
@@ -477,6 +481,11 @@ def test_records_with_and_without_a_schema_may_follow_each_other():
     plain = {"op": "c", "source": {"lsn": 9}, "after": ROW}
     both = [json.dumps(each).encode() for each in (plain, {"schema": {}, "payload": plain})]
     assert len({recorded(reader, None, both[each]) for each in (0, 1, 1, 0)}) == 1
+
+
+def test_an_envelope_without_a_row_is_the_deletion_of_its_key():
+    value = json.dumps({"op": "c", "source": {"lsn": 9}, "after": None}).encode()
+    assert recorded(RowReader(ORDERS, DEFAULT), b'{"id":5}', value) == RecordImage("5", None, "0", SourcePosition(9))
 
 
 def test_a_table_whose_names_json_escapes_is_read_as_well():

@@ -690,3 +690,18 @@ def test_events_at_one_time_stand_by_source_and_place_and_those_of_no_place_are_
         ("status", "t", 1), ("status", "t", 1), ("status", "u", 1), ("plan", None, 1), ("plan", None, 9)
     ]  # fmt: skip
     assert not any(each.order for each in found)
+
+
+@pytest.mark.parametrize(("lane", "alike", "count"), [("l", "x", 1), ("l", None, 2), (None, "x", 2), (None, None, 2)])
+def test_events_join_only_in_a_lane_and_where_they_are_alike(lane: str | None, alike: str | None, count: int):
+    events = Events(None, None, 10)
+    for at in (1, 2):
+        events.add(event(at), lane, alike)
+    assert len(events.collected()) == count
+
+
+def test_an_event_without_a_partition_comes_before_one_of_the_same_time_with_one():
+    placed, unplaced = event(5, offset=7), event(5, place=None)
+    assert in_order([placed, unplaced]) == (unplaced, placed)
+    later = event(5, offset=8)
+    assert in_order([later, placed]) == (placed, later)
