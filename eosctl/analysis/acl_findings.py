@@ -231,7 +231,7 @@ def _overrides(cluster: ConnectCluster, connector: ConnectorConfig) -> Iterator[
 def _topics(connector: ConnectorConfig) -> Iterator[Finding]:
     if connector.is_sink:
         regex = connector.get("topics.regex").strip()
-        if regex and not connector.topics and topic("*") in regex_patterns(regex):
+        if not connector.topics and topic("*") in regex_patterns(regex):
             yield _unknown_topics(connector, f"topics.regex {regex} begins with no literal text", "is given all topics")
         return
     if not named_or_configured(connector):
