@@ -56,6 +56,8 @@ CHECKPOINT: Final = FileKind("the checkpoint", 256 * MIB)
 """A line for each partition of a broker."""
 PRODUCER_STATE: Final = FileKind("the broker's file", 256 * MIB)
 RECORDS: Final = FileKind("the records", 64 * MIB)
+FLINK_STATE: Final = FileKind("the Flink checkpoint's file", 64 * MIB)
+"""A subtask has some transactions at a time. Larger files have the state of other operators."""
 IDS: Final = FileKind("--ids-file", 1 << 16)
 EVIDENCE: Final = FileKind("the evidence file", 1024 * MIB)
 SIGNATURE: Final = FileKind("the signature", 1 << 16)

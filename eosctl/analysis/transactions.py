@@ -8,6 +8,7 @@ from typing import Final, Self
 from msgspec import Struct, field
 
 from eosctl.model.groups import CONSUMER_PROTOCOL, STREAMS_THREAD, ConsumerMember, ConsumerMembers, ListedGroup
+from eosctl.model.leftovers import FLINK_SINK
 from eosctl.model.names import ConnectorTaskId, leader_transactional_id, stem_and_task
 from eosctl.model.skipped import Skipped
 from eosctl.model.text import first_few
@@ -34,8 +35,8 @@ from eosctl.model.transactions import (
 #    <application.id> with both is the thread, and its partitions are those that the thread reads.
 #    `<application.id>-<subtopology>_<partition>`: a Kafka Streams task (exactly_once, until 3.9), which reads that
 #    partition of each topic of the subtopology.
-# 5. `<prefix>-<subtask>-<checkpoint>`: a Flink KafkaSink writer; `<task name>-<operator ID, 32 hex digits>-<number>`:
-#    the older FlinkKafkaProducer.
+# 5. `<prefix>-<subtask>-<checkpoint>`, or with POOLING `<prefix>-<subtask>-<number in the pool>`: a Flink KafkaSink;
+#    `<task name>-<operator ID, 32 hex digits>-<number>`: the older FlinkKafkaProducer.
 # 6. `<prefix>(worker|coordinator)-txn-<UUID>-<task>`: Iceberg's sink, with a new UUID at each start of the connector.
 # 7. `<prefix><group.id>.<topic>.<partition>`: a listener of Spring that has an ID for each partition;
 #    `<prefix><number>`: one of a pool, as Spring's producer factory numbers them. Named only where nothing else fits.
@@ -66,7 +67,7 @@ _TELLING: Final[tuple[tuple[re.Pattern[str], Words], ...]] = (
 _VAGUE: Final[tuple[tuple[re.Pattern[str], Words], ...]] = (
     (re.compile(r"connect-cluster-(?P<group>.+)"), lambda m: f"Connect leader of {m['group']}"),
     (re.compile(r"(?P<stem>.+-.+)-(?P<task>\d+)"), lambda m: f"Connect task {m['task']} of {m['stem']}"),
-    (re.compile(r"(?P<prefix>.*\D.*)-(?P<subtask>\d+)-(?P<checkpoint>\d+)"), lambda m: f"Flink sink {m['prefix']}"),
+    (FLINK_SINK, lambda m: f"Flink sink {m['prefix']}"),
 )
 _LAST: Final[tuple[tuple[re.Pattern[str], Words], ...]] = (
     (

@@ -106,14 +106,70 @@ def decided_transactions(lines: Iterable[str], source: object) -> tuple[DecidedT
     return tuple(found)
 
 
-class LeftoversRequest(Struct, frozen=True):
-    """The prefix of the IDs, the transactions to commit, and whether the other open ones are fenced.
+FLINK_SINK: Final = re.compile(r"(?P<prefix>.*\D.*)-(?P<subtask>\d+)-(?P<number>\d+)")
+"""The shape of the IDs of Flink's KafkaSink; number is the checkpoint that commits the transaction, or counts a pool.
+IDs of others may have it too."""
 
-    watch_s is how long the clients of both are watched, in seconds.
+
+class FlinkWriter(NamedTuple):
+    """The state of one subtask's writer: the prefix of its IDs, and those whose commit it does not know of.
+
+    subtask and subtasks (how many there were) are None where a connector before 4.0 wrote it, without IDs.
     """
 
     prefix: str
-    decided: tuple[DecidedTransaction, ...]
+    subtask: int | None
+    subtasks: int | None
+    uncommitted: frozenset[str]
+
+
+class FlinkCheckpoint(Struct, frozen=True):
+    """The Kafka sinks of a Flink job in a completed checkpoint: what the job commits when it is restored,
+    and the writers."""
+
+    checkpoint_id: int
+    transactions: tuple[DecidedTransaction, ...]
+    writers: tuple[FlinkWriter, ...]
+
+    def why_undecided(self, transactional_id: str) -> str | None:
+        """Why it is not known whether the checkpoint has this ID's transaction; None if it certainly does not."""
+        found = FLINK_SINK.fullmatch(transactional_id)
+        if found is None or any(each.transactional_id == transactional_id for each in self.transactions):
+            return None
+        writers = [each for each in self.writers if each.prefix == found["prefix"]]
+        there = {each.subtask for each in writers}
+        if not writers:
+            return f"checkpoint {self.checkpoint_id} has no state of a sink with this prefix, or not in these files"
+        if None in there:
+            return "a connector before 4.0 wrote the checkpoint: whether its files have all transactions is unknown"
+        if there != set(range(max(each.subtasks or 0 for each in writers))):
+            return f"the files have the state of {len(there)} subtasks only: copy all files of the checkpoint"
+        if any(transactional_id in each.uncommitted for each in writers):
+            return "the state of its writer has the ID, and the files have no committer's: copy all files"
+        return None
+
+
+class LeftoversRequest(Struct, frozen=True):
+    """The prefix of the IDs, the transactions to commit, and whether the other open ones are fenced.
+
+    decided is None where the owner's decision was not given, checkpoint where it is not in the owner's own state.
+    watch_s is how long the clients are watched, in seconds.
+    """
+
+    prefix: str
+    decided: tuple[DecidedTransaction, ...] | None
     fence_rest: bool
     watch_s: float
     config_topic: str
+    checkpoint: FlinkCheckpoint | None = None
+
+    def why_undecided(self, transactional_id: str) -> str | None:
+        """Why the ID's owner may still decide to commit its open transaction; None if it does not."""
+        if self.checkpoint is not None:
+            return self.checkpoint.why_undecided(transactional_id)
+        if self.decided is not None or FLINK_SINK.fullmatch(transactional_id) is None:
+            return None
+        return (
+            "by the shape of the ID a checkpoint of a Flink job may hold the transaction. A job that is restored "
+            "does not produce its records again"
+        )

@@ -1,16 +1,20 @@
-"""Reads transactions that applications left behind, and the markers that decided ones wait for."""
+"""Reads transactions that applications left behind, and what their owners decided."""
 
 from collections.abc import Collection
 from functools import partial
 from itertools import groupby
 from operator import attrgetter
+from pathlib import Path
 
 from msgspec.structs import replace
 
 from eosctl.analysis.leftovers import MARKERS_MS, LeftoverFold, find_leftovers, missing_markers
 from eosctl.analysis.transaction_log import fold_transaction_log
 from eosctl.analysis.transactions import owners_of
-from eosctl.model.leftovers import Leftover, LeftoverKind, Leftovers, MissingMarker
+from eosctl.codecs.flink_checkpoint import METADATA, decode_flink_checkpoint
+from eosctl.errors import UsageError
+from eosctl.files import FLINK_STATE, read_content
+from eosctl.model.leftovers import FlinkCheckpoint, Leftover, LeftoverKind, Leftovers, MissingMarker
 from eosctl.model.skipped import Skipped, read_or_skip
 from eosctl.model.text import pluralize
 from eosctl.model.transactions import require_described
@@ -46,6 +50,24 @@ def read_leftovers(reader: ClusterReader, prefix: str, config_topic: str) -> Lef
         notes=(*(newer if unknown else ()), *(lost if fold.misplaced else ()), *connect.notes),
         coverage=reader.coverage,
     )
+
+
+def read_checkpoint(path: Path, prefix: str) -> FlinkCheckpoint:
+    """The sinks with this prefix in a checkpoint's directory, or in its `_metadata` alone.
+
+    Raises UsageError if a later checkpoint of the job lies beside it, ConfigError if it is none or cannot be read.
+    """
+    metadata = path if path.is_file() else path / METADATA
+    beside = () if metadata == path else sorted(metadata.parent.iterdir())
+    files = [each for each in beside if each.name != METADATA and each.is_file()]
+    small = (each for each in files if each.stat().st_size <= FLINK_STATE.most_bytes)
+    found = decode_flink_checkpoint(
+        read_content(metadata, FLINK_STATE), (read_content(each, FLINK_STATE) for each in small), prefix
+    )
+    for other in metadata.parent.parent.glob(f"chk-*/{METADATA}"):
+        if (number := other.parent.name.removeprefix("chk-")).isdecimal() and int(number) > found.checkpoint_id:
+            raise UsageError(f"{path} is not the last completed checkpoint", hint=f"give {other.parent}")
+    return found
 
 
 def read_decided(reader: ClusterReader, names: Collection[str]) -> tuple[Leftover, ...]:

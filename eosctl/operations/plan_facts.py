@@ -1,6 +1,6 @@
 """Reads the facts of a plan's preconditions again, from a ClusterReader that keeps no earlier facts."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Final, NamedTuple
 
@@ -298,7 +298,7 @@ def read_transaction_now(reader: ClusterReader, transactional_id: str) -> Transa
         return read_parts(reader, described)
     if described.state.is_open:
         return TransactionNow(described.state, described.producer, described.start_ms)
-    last = last_logged(reader, [transactional_id]).get(transactional_id)
+    last = last_logged(read_log_records(reader, [transactional_id])).get(transactional_id)
     return TransactionNow(described.state, described.producer, None if last is None else last.start_ms)
 
 
@@ -311,8 +311,13 @@ def read_parts(reader: ClusterReader, described: TransactionDescription) -> Tran
     return TransactionNow.ongoing(described, found.producers, found.unanswered)
 
 
-def last_logged(reader: ClusterReader, transactional_ids: Collection[str]) -> dict[str, TransactionLogValue | None]:
-    """The last record of each ID in the log; None if it is a tombstone, no entry without a record.
+def last_logged(records: Iterable[TransactionLogRecord]) -> dict[str, TransactionLogValue | None]:
+    """The last record of each ID; None if it is a tombstone, no entry without a record."""
+    return {each.transactional_id: each.value for each in records}
+
+
+def read_log_records(reader: ClusterReader, transactional_ids: Collection[str]) -> Iterator[TransactionLogRecord]:
+    """The records of these IDs in the transaction log, those of one ID in their order.
 
     Raises Unreachable where a partition of the log that has one of them was not read.
     """
@@ -320,4 +325,4 @@ def last_logged(reader: ClusterReader, transactional_ids: Collection[str]) -> di
     for reason in log.unread.values():
         raise Unreachable(f"the transaction log was not read: {reason.reason}")
     records = (each for each in log.records if isinstance(each, TransactionLogRecord))
-    return {each.transactional_id: each.value for each in records if each.transactional_id in transactional_ids}
+    yield from (each for each in records if each.transactional_id in transactional_ids)

@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from eosctl.analysis.hanging import ALL_AGES, LoggedDecisions
 from eosctl.analysis.transactions import KnownNames, ownership
 from eosctl.errors import Unreachable, UsageError
@@ -19,13 +21,19 @@ from eosctl.model.transactions import TransactionState, require_described
 from eosctl.operations.agreement import Show
 from eosctl.operations.hanging import search
 from eosctl.operations.leftovers import read_leftovers
-from eosctl.operations.plan_facts import last_logged, read_owners_now, read_parts
+from eosctl.operations.plan_facts import last_logged, read_log_records, read_owners_now, read_parts
 from eosctl.operations.plan_flow import plan_and_apply
 from eosctl.operations.session import Session
 from eosctl.operations.transactions import read_connect_names
 from eosctl.operations.two_clusters import SourceAndTarget
 from eosctl.planning.fencing import choose_transaction_timeout
-from eosctl.planning.transaction_ends import plan_abort, plan_commit, plan_leftovers, plan_missing_markers
+from eosctl.planning.transaction_ends import (
+    ProducerEnds,
+    plan_abort,
+    plan_commit,
+    plan_leftovers,
+    plan_missing_markers,
+)
 from eosctl.sources.cluster_reader import ClusterReader
 
 
@@ -74,37 +82,41 @@ def _plan_leftovers(session: Session, request: LeftoversRequest) -> Planned:
     found = read_leftovers(reader, request.prefix, request.config_topic)
     for reason in found.unread.values():
         raise Unreachable(f"the transaction log was not read as a whole: {reason.reason}")
-    listed = [CommitRequest(each.transactional_id, each.producer, request.watch_s) for each in request.decided]
+    decided = request.decided or ()
+    listed = [CommitRequest(each.transactional_id, each.producer, request.watch_s) for each in decided]
     foreign = [each for each in listed if not each.transactional_id.startswith(request.prefix)]
     if foreign:
         raise UsageError(f"{foreign[0].transactional_id} is in the list and does not begin with {request.prefix}")
-    names = {each.transactional_id for each in listed}
-    left = [each for each in found.leftovers if request.fence_rest and each.transactional_id not in names]
+    held = {(each.transactional_id, each.producer) for each in listed}
+    left = [each for each in found.leftovers if request.fence_rest]
+    left = [each for each in left if (each.transactional_id, each.value.producer) not in held]
     rest = [CommitRequest(each.transactional_id, each.value.producer, request.watch_s) for each in left]
     facts = read_all_commit_facts(reader, [*listed, *rest], request.watch_s, request.config_topic)
     cluster = reader.cluster()
     limit = cluster if isinstance(cluster, Skipped) else cluster.transaction_max_timeout_ms
     timeout_ms = choose_transaction_timeout(FencingRequest(), limit)
-    pairs = [(each, facts[each.transactional_id]) for each in (*listed, *rest)]
-    return plan_leftovers(pairs[: len(listed)], pairs[len(listed) :], reader.now(), reader.cluster_id or "", timeout_ms)
+    asked = [(each, facts[each]) for each in listed]
+    others = [(each, replace(facts[each], undecided=request.why_undecided(each.transactional_id))) for each in rest]
+    return plan_leftovers(asked, others, reader.now(), reader.cluster_id or "", timeout_ms)
 
 
 def read_commit_facts(reader: ClusterReader, request: CommitRequest, config_topic: str) -> CommitFacts:
     """Facts about one ID, as read_all_commit_facts reads them."""
-    return read_all_commit_facts(reader, [request], request.watch_s, config_topic)[request.transactional_id]
+    return read_all_commit_facts(reader, [request], request.watch_s, config_topic)[request]
 
 
 def read_all_commit_facts(
     reader: ClusterReader, requests: Sequence[CommitRequest], watch_s: float, config_topic: str
-) -> Mapping[str, CommitFacts]:
-    """Facts about the IDs, with their partitions read twice. Raises NotAuthorized naming the missing ACL.
+) -> Mapping[CommitRequest, CommitFacts]:
+    """Facts about each request's ID, with its partitions read twice. Raises NotAuthorized naming the missing ACL.
 
     A FAILED task has no producer, so its ID is not in use; it is Connect's all the same.
     """
     names = tuple(dict.fromkeys(each.transactional_id for each in requests))
     live = read_owners_now(reader, [NoLiveOwner(Side.SOURCE, names)])
     described = require_described(reader.describe(names))
-    logged = last_logged(reader, names)
+    ends = ProducerEnds(requests)
+    logged = last_logged(map(ends.add, read_log_records(reader, names)))
     open_now = [
         each
         for request in requests
@@ -116,20 +128,22 @@ def read_all_commit_facts(
     if open_now:
         next(reader.every(watch_s))
     after = {each.transactional_id: read_parts(reader, each).parts for each in open_now}
-    connect = read_connect_names(reader, config_topic).names
+    connect, workers = read_connect_names(reader, config_topic).names, KnownNames.of(live.connectors)
     owned = {name: ownership(name, connect) for name in names}
+    owned |= {name: ownership(name, workers) for name, each in owned.items() if not each.owners}
     return {
-        name: CommitFacts(
+        each: CommitFacts(
             as_of=reader.now(),
             cluster_id=reader.cluster_id or "",
-            described=described.get(name),
-            logged=logged.get(name),
-            before=before.get(name, {}),
-            after=after.get(name, {}),
-            ownership=owned[name] if owned[name].owners else ownership(name, KnownNames.of(live.connectors)),
+            described=described.get(each.transactional_id),
+            logged=logged.get(each.transactional_id),
+            before=before.get(each.transactional_id, {}),
+            after=after.get(each.transactional_id, {}),
+            ownership=owned[each.transactional_id],
             live=live,
+            ended=ends.found.get(each),
         )
-        for name in names
+        for each in requests
     }
 
 

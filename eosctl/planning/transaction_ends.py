@@ -13,7 +13,7 @@
 """
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from msgspec.structs import replace
@@ -34,7 +34,7 @@ from eosctl.model.skipped import Skipped
 from eosctl.model.text import first_few, pluralize
 from eosctl.model.times import rfc3339
 from eosctl.model.transaction_ends import AbortRequest, CommitFacts, CommitRequest, MissingMarkerRequest
-from eosctl.model.transaction_log import TransactionLogValue
+from eosctl.model.transaction_log import TransactionLogRecord, TransactionLogValue
 from eosctl.model.transactions import TransactionDescription, TransactionState
 
 COMMIT: Final = "transactions.commit"
@@ -46,6 +46,7 @@ DANGER: Final = (
     "a commit cannot be rolled back. Commit only if the owner of the ID has decided to commit exactly this "
     "transaction; otherwise consumers read a part of its work, and later read it again"
 )
+ENDED: Final = COMMITTED | {TransactionState.PREPARE_ABORT, TransactionState.COMPLETE_ABORT}
 LOST: Final = "readers skip its records; only their owner can produce them again"
 
 
@@ -90,12 +91,13 @@ def _objections(request: CommitRequest, facts: CommitFacts) -> Iterator[str]:
         yield f"no coordinator knows {name}: it was never used, or is forgotten (transactional.id.expiration.ms)"
         return
     if described.state is not TransactionState.ONGOING:
-        yield _ended(name, request.producer, described, facts.logged)
+        yield _ended(request, facts, described)
         return
     if described.producer != request.producer:
+        end = "is committed already" if _is_committed(request, facts) else "has ended"
         yield (
             f"{name} is held by producer {described.producer}, not by {request.producer}. A later producer "
-            "initialized the ID, which ended your transaction; the transaction in progress is another"
+            f"initialized the ID: your transaction {end}, and the transaction in progress is another"
         )
         return
     if described.start_ms is None:
@@ -135,37 +137,62 @@ def _at_work(request: CommitRequest, facts: CommitFacts) -> Iterator[str]:
         )
 
 
-def _ended(
-    name: str, producer: ProducerIdAndEpoch, described: TransactionDescription, logged: TransactionLogValue | None
-) -> str:
-    """The end of the producer's transaction, if the ID's last one is certainly its own."""
+def _ended(request: CommitRequest, facts: CommitFacts, described: TransactionDescription) -> str:
+    """The end of the producer's transaction, if the ID's last one is certainly its own, or the log has its commit."""
+    name, producer, logged = request.transactional_id, request.producer, facts.logged
     state, at = described.state, "" if logged is None else f" since {rfc3339(logged.last_update_ms)}"
     holder = f"{name} is {state.value} as {described.producer}{at}"
     last = f"the last transaction of producer {producer} is"
-    match state if logged is not None and _is_last_of(producer, described, logged) else None:
+    match state if logged is not None and _is_last_of(producer, described.producer, logged) else None:
         case TransactionState.COMPLETE_COMMIT:
             return f"{holder}: {last} committed already, there is nothing to do"
         case TransactionState.PREPARE_COMMIT:
             return f"{holder}: {last} being committed, its coordinator is writing the markers"
         case TransactionState.COMPLETE_ABORT | TransactionState.PREPARE_ABORT:
             return f"{holder}: {last} aborted and cannot be committed; {LOST}"
+    if _is_committed(request, facts):
+        return f"{holder}: {last} committed already by the transaction log, there is nothing to do"
     return f"{holder}: no transaction of producer {producer} is open; the end of its last one is unknown"
 
 
-def _is_last_of(producer: ProducerIdAndEpoch, described: TransactionDescription, logged: TransactionLogValue) -> bool:
-    """True if the ID's last transaction was certainly this producer's.
+def _is_last_of(producer: ProducerIdAndEpoch, held: ProducerIdAndEpoch, logged: TransactionLogValue) -> bool:
+    """True if the ID's last transaction, behind which its producer is held, was certainly this producer's.
 
     Up to transaction.version 1 the ID keeps the epoch of the transaction. An abort by the coordinator raises it, but an
     ID that was initialized again has that epoch too. From 2 on each end raises it; epoch 32766 is followed by 0 of the
     next producer ID, and the log has the previous one (KIP-890).
     """
-    held = described.producer
     if logged.client_transaction_version < EPOCH_PER_TRANSACTION:
         return held == producer
     if held.producer_id == producer.producer_id:
         return held.producer_epoch == producer.producer_epoch + 1
     rolled_over = (held.producer_epoch, producer.producer_epoch) == (0, LAST_EPOCH)
     return rolled_over and logged.previous_producer_id == producer.producer_id
+
+
+class ProducerEnds:
+    """Takes in the transaction log; found has the records by which the last transactions of these producers ended.
+
+    A pool of IDs (Flink's POOLING) gives an ID to the next transaction soon after the commit of the one before.
+    """
+
+    def __init__(self, requests: Iterable[CommitRequest]) -> None:
+        self._wanted: dict[str, list[CommitRequest]] = {}
+        for request in requests:
+            self._wanted.setdefault(request.transactional_id, []).append(request)
+        self.found: dict[CommitRequest, TransactionLogValue] = {}
+
+    def add(self, record: TransactionLogRecord) -> TransactionLogRecord:
+        """The same record."""
+        value = record.value
+        if value is None:
+            return record
+        for request in self._wanted.get(record.transactional_id, ()):
+            if value.state is TransactionState.ONGOING and value.producer == request.producer:
+                self.found.pop(request, None)
+            elif value.state in ENDED and _is_last_of(request.producer, value.producer, value):
+                self.found[request] = value
+        return record
 
 
 def _hint(request: CommitRequest, facts: CommitFacts) -> str:
@@ -204,10 +231,16 @@ def _warnings(step: CommitTransaction, facts: CommitFacts) -> Iterator[str]:
 #
 # 1. A transaction of the list is committed by the rules above. If it is committed already, that is a warning.
 # 2. Other transactions are fenced, which aborts them, only if they are Ongoing and their client is gone (rule 3 above).
-# 3. One objection refuses the whole plan: a part of a job's transactions is no state of the job.
+# 3. A transaction whose owner may have decided to commit it is not fenced. A Flink job that is restored finds its
+#    transaction aborted, logs an error, and goes on: the records are lost.
+# 4. One objection refuses the whole plan: a part of a job's transactions is no state of the job.
 
 
 LEFTOVERS: Final = "transactions.leftovers-ended"
+UNDECIDED: Final = (
+    "give --flink-checkpoint with the job's last completed checkpoint, or --commit-listed with what its owner decided: "
+    "an empty list if it decided nothing"
+)
 ABORTED: Final = (
     "fencing aborts what is open, and that cannot be rolled back: only its owner can produce the records again"
 )
@@ -224,6 +257,7 @@ def plan_leftovers(
     steps: list[PlannedStep] = []
     against: list[str] = []
     warnings: dict[str, None] = {}
+    undecided: dict[str, list[str]] = {}
     for request, facts in listed:
         objections = tuple(_objections(request, facts))
         if _is_committed(request, facts):
@@ -239,22 +273,15 @@ def plan_leftovers(
         if described is None or described.state is not TransactionState.ONGOING or described.start_ms is None:
             continue
         against += _against_fencing(request, facts, described)
-        parts = tuple(each for _, each in sorted(facts.after.items()) if isinstance(each, OpenPart))
-        held = described.producer
-        fence = FenceTransaction(
-            Side.SOURCE,
-            request.transactional_id,
-            held.producer_id,
-            held.producer_epoch,
-            described.start_ms,
-            parts,
-            transaction_timeout_ms,
-        )
+        if facts.undecided is not None:
+            undecided.setdefault(facts.undecided, []).append(request.transactional_id)
+        fence = _fence(described, facts, transaction_timeout_ms)
         steps.append(PlannedStep(fence, (ClusterIs(Side.SOURCE, cluster_id), *fence.implied())))
         warnings[ABORTED] = None
     if not steps and not against:
         against = [next(iter(warnings), "nothing that may be ended is open under this prefix")]
-    hint = "stop the client, or take it out of the list" if against else None
+    hint = "stop the client, or take it out of the list" if against else UNDECIDED if undecided else None
+    against += [f"{first_few(names)}: {why}" for why, names in undecided.items()]
     return Planned(
         plan=Plan(LEFTOVERS, as_of, () if against else tuple(steps)),
         cluster_id=cluster_id,
@@ -264,11 +291,27 @@ def plan_leftovers(
     )
 
 
+def _fence(described: TransactionDescription, facts: CommitFacts, transaction_timeout_ms: int) -> FenceTransaction:
+    assert described.start_ms is not None
+    held = described.producer
+    return FenceTransaction(
+        Side.SOURCE,
+        described.transactional_id,
+        held.producer_id,
+        held.producer_epoch,
+        described.start_ms,
+        tuple(each for _, each in sorted(facts.after.items()) if isinstance(each, OpenPart)),
+        transaction_timeout_ms,
+    )
+
+
 def _is_committed(request: CommitRequest, facts: CommitFacts) -> bool:
     described, logged = facts.described, facts.logged
-    if described is None or logged is None or described.state not in COMMITTED:
+    if described is None or logged is None:
         return False
-    return _is_last_of(request.producer, described, logged)
+    if facts.ended is not None and described.producer != request.producer:
+        return facts.ended.state in COMMITTED
+    return described.state in COMMITTED and _is_last_of(request.producer, described.producer, logged)
 
 
 def _against_fencing(request: CommitRequest, facts: CommitFacts, described: TransactionDescription) -> Iterator[str]:

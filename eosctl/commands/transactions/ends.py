@@ -135,6 +135,10 @@ CommitList: TypeAlias = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="Commit these: ID, producer ID and epoch on each line (- is stdin)."),
 ]
+FlinkState: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(metavar="PATH", help="Commit what this checkpoint (chk-N) of a Flink job holds."),
+]
 FenceRest: TypeAlias = Annotated[
     bool, typer.Option("--fence-rest", help="Fence the other open ones, which aborts their transactions.")
 ]
@@ -147,6 +151,7 @@ def leftovers(
     options: GlobalOptions,
     prefix: LeftPrefix,
     commit_listed: CommitList = None,
+    flink_checkpoint: FlinkState = None,
     fence_rest: FenceRest = False,
     watch_client: Watch = 5.0,
     config_topic: ConfigTopic = "connect-configs",
@@ -154,24 +159,26 @@ def leftovers(
 ) -> int:
     """Show or end what an application left open.
 
-    Use it after a job or sink was stopped and will not return, or was restored elsewhere. Without --commit-listed and
-    --fence-rest it only shows what is open under the prefix. With --commit-listed it commits the transactions that the
-    owner's state holds (a Flink checkpoint has ID, producer ID and epoch), by the rules of `commit`; with --fence-rest
-    it fences the other IDs, whose transactions are then aborted. It refuses all if a client is active, or if a listed
-    transaction cannot be committed. Needs Read on __transaction_state; to end them what `commit` and `fence` need.
+    Use it after a job or sink was stopped and will not return, or was restored elsewhere. Without --commit-listed,
+    --flink-checkpoint and --fence-rest it only shows what is open under the prefix. It commits the transactions that
+    the owner's state holds by the rules of `commit`; with --fence-rest it fences the other IDs, whose transactions are
+    then aborted. It refuses all if a client is active, if a listed transaction cannot be committed, or if a Flink
+    checkpoint may hold a transaction of the rest. Needs Read on __transaction_state; to end them what `commit` and
+    `fence` need.
 
     Examples:
       eosctl transactions leftovers --prefix sink-orders- -b broker:9092
-      eosctl transactions leftovers --prefix sink- --commit-listed kept.txt --fence-rest -b broker:9092 --dry-run
+      eosctl transactions leftovers --prefix sink- --flink-checkpoint chk-42 --fence-rest -b broker:9092 --dry-run
     """
     from eosctl.operations import leftovers, transaction_ends
 
-    lines = () if commit_listed is None else read_ids(commit_listed)
-    request = LeftoversRequest(
-        prefix, decided_transactions(lines, commit_listed), fence_rest, watch_client, config_topic
-    )
+    decided = None if commit_listed is None else decided_transactions(read_ids(commit_listed), commit_listed)
+    kept = None if flink_checkpoint is None else leftovers.read_checkpoint(flink_checkpoint, prefix)
+    if kept is not None:
+        decided = tuple(dict.fromkeys((*(decided or ()), *kept.transactions)))
+    request = LeftoversRequest(prefix, decided, fence_rest, watch_client, config_topic, kept)
     with Session(options) as session:
-        if commit_listed is None and not fence_rest:
+        if decided is None and not fence_rest:
             found = leftovers.read_leftovers(session.reader, prefix, config_topic)
             return answer(options, found, view_leftovers)
         with SourceAndTarget(session, "", TargetOptions()) as clusters:
