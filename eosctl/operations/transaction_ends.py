@@ -96,8 +96,13 @@ def _plan_leftovers(session: Session, request: LeftoversRequest) -> Planned:
     limit = cluster if isinstance(cluster, Skipped) else cluster.transaction_max_timeout_ms
     timeout_ms = choose_transaction_timeout(FencingRequest(), limit)
     asked = [(each, facts[each]) for each in listed]
-    others = [(each, replace(facts[each], undecided=request.why_undecided(each.transactional_id))) for each in rest]
+    others = [(each, _undecided(facts[each], request, each.transactional_id)) for each in rest]
     return plan_leftovers(asked, others, reader.now(), reader.cluster_id or "", timeout_ms)
+
+
+def _undecided(facts: CommitFacts, request: LeftoversRequest, transactional_id: str) -> CommitFacts:
+    """With the reason why its owner may still decide to commit it; the shape of an ID counts only without an owner."""
+    return facts if facts.ownership.owners else replace(facts, undecided=request.why_undecided(transactional_id))
 
 
 def read_commit_facts(reader: ClusterReader, request: CommitRequest, config_topic: str) -> CommitFacts:

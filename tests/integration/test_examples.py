@@ -22,6 +22,7 @@ from eosctl.model.client_properties import ClientProperties
 from eosctl.model.names import TopicPartition
 from eosctl.sandbox.properties import SandboxSpec
 from eosctl.shell.command_tree import CommandHelp
+from tests.codecs.test_flink_checkpoint import HEADER, committable, writer
 from tests.commands.conftest import Typed
 from tests.commands.tree import commands
 from tests.faulty_sandbox import Sandbox
@@ -79,7 +80,7 @@ class Stage:
         self.cluster = ["-b", sandbox.bootstrap_servers, "--group-id", "connect-cluster"]
         self.connect = [*self.cluster, "--connect-url", sandbox.connect_url(1)]
         self.hung_at = 0
-        self.left, self.kept = "--producer-id 42 --producer-epoch 3", ""
+        self.left, self.checkpoint = "--producer-id 42 --producer-epoch 3", b""
 
     def rewind(self) -> None:
         """`orders` is stopped with its offsets in the workers' topic, after any example."""
@@ -111,8 +112,9 @@ class Stage:
         with Wire(ClientProperties(tuple(self.sandbox.bootstrap_servers.split(",")))) as wire:
             client = GoneClient(wire, "sink-orders-0-7")
             client.write(TopicPartition("orders", 1), b"left")
-            held = client.producer
-            self.kept = f"{client.transactional_id} {held.producer_id} {held.producer_epoch}\n"
+            held, name = client.producer, client.transactional_id
+            state = committable(name, held.producer_id, held.producer_epoch), writer("sink-orders", names=[name])
+            self.checkpoint = b"".join((HEADER, *state))
             self.left = f"--producer-id {held.producer_id} --producer-epoch {held.producer_epoch} --watch-client 0"
 
     def read(self) -> None:
@@ -134,7 +136,8 @@ class Stage:
             self.hang()
         if path.startswith(("transactions commit", "transactions leftovers")):
             self.leave()
-            (home / "kept.txt").write_text(self.kept)
+            (home / "chk-42").mkdir(exist_ok=True)
+            (home / "chk-42" / "_metadata").write_bytes(self.checkpoint)
         if path.startswith("transactions lso"):
             self.read()
         if path.startswith(("migrate-offsets", "offsets restore")):

@@ -112,7 +112,7 @@ def test_one_that_cannot_be_committed_or_is_at_work_refuses_all(
     broker: Sandbox, wire: Wire, leftovers: Callable[..., Ran], eosctl: Eosctl, fresh_name: FreshName, topic: str,
     tmp_path: Path,
 ) -> None:  # fmt: skip
-    prefix = f"{fresh_name('sink')}-"
+    prefix = f"{fresh_name('sink')}-x"  # not the shape of an ID of Flink
     open_one, gone = GoneClient(wire, f"{prefix}0"), GoneClient(wire, f"{prefix}1")
     open_one.write(TopicPartition(topic, 0), b"open")
     gone.write(TopicPartition(topic, 0), b"aborted")
