@@ -5,7 +5,8 @@
 2. A committer's state has each transaction that is to be committed as epoch, producer ID, ID (KafkaCommittable), with
    its length before it.
 3. A writer's state has the prefix of its IDs. Connectors from 4.0 on add the subtask, how many there are, and the IDs
-   whose commit the writer does not know of (KafkaWriterState); version and length stand before it.
+   whose commit the writer does not know of, each with its checkpoint (KafkaWriterState); version and length stand
+   before it.
 4. All that surrounds them differs from release to release. So both are found by the prefix and the lengths before it.
    The writers' states show whether a committer's state is missing.
 """
@@ -84,16 +85,25 @@ def _writer(content: bytes, place: int) -> FlinkWriter | None:
     if version != 2 or end - place < _OWNED.size:
         return None
     subtask, subtasks, ownership, count = _OWNED.unpack_from(content, place)
-    place, names = place + _OWNED.size, set()
+    uncommitted = _uncommitted(content, place + _OWNED.size, end, count)
+    if uncommitted is None or not 0 <= ownership < _OWNERSHIPS:
+        return None
+    return FlinkWriter(prefix, subtask, subtasks, frozenset(uncommitted))
+
+
+def _uncommitted(content: bytes, place: int, end: int, count: int) -> list[tuple[str, int]] | None:
+    """So many IDs, each with its checkpoint; None if they do not end there."""
+    found = []
     for _ in range(count):
         fits = place + _LENGTH.size <= end
         name = _text(content, place + _LENGTH.size, _LENGTH.unpack_from(content, place)[0]) if fits else None
         if name is None:
             return None
-        names.add(name)
         place += _LENGTH.size + len(name.encode()) + _CHECKPOINT.size
-    is_one = place == end and 0 <= ownership < _OWNERSHIPS
-    return FlinkWriter(prefix, subtask, subtasks, frozenset(names)) if is_one else None
+        if place > end:
+            return None
+        found.append((name, _CHECKPOINT.unpack_from(content, place - _CHECKPOINT.size)[0]))
+    return found if place == end else None
 
 
 def _text(content: bytes, place: int, length: int) -> str | None:

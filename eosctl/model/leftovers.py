@@ -112,7 +112,8 @@ IDs of others may have it too."""
 
 
 class FlinkWriter(NamedTuple):
-    """The state of one subtask's writer: the prefix of its IDs, and those whose commit it does not know of.
+    """The state of one subtask's writer: the prefix of its IDs, and those whose commit it does not know of, each with
+    its checkpoint.
 
     subtask and subtasks (how many there were) are None where a connector before 4.0 wrote it, without IDs.
     """
@@ -120,7 +121,15 @@ class FlinkWriter(NamedTuple):
     prefix: str
     subtask: int | None
     subtasks: int | None
-    uncommitted: frozenset[str]
+    uncommitted: frozenset[tuple[str, int]]
+
+    def names(self) -> set[str]:
+        return {name for name, _ in self.uncommitted}
+
+    def newest(self) -> set[str]:
+        """The IDs of its last checkpoint, which its committer's state certainly has; older ones may be committed."""
+        last = max((checkpoint for _, checkpoint in self.uncommitted), default=None)
+        return {name for name, checkpoint in self.uncommitted if checkpoint == last}
 
 
 class FlinkCheckpoint(Struct, frozen=True):
@@ -134,7 +143,8 @@ class FlinkCheckpoint(Struct, frozen=True):
     def why_undecided(self, transactional_id: str) -> str | None:
         """Why it is not known whether the checkpoint has this ID's transaction; None if it certainly does not."""
         found = FLINK_SINK.fullmatch(transactional_id)
-        if found is None or any(each.transactional_id == transactional_id for each in self.transactions):
+        held = {each.transactional_id for each in self.transactions}
+        if found is None or transactional_id in held:
             return None
         writers = [each for each in self.writers if each.prefix == found["prefix"]]
         there = {each.subtask for each in writers}
@@ -144,7 +154,7 @@ class FlinkCheckpoint(Struct, frozen=True):
             return "a connector before 4.0 wrote the checkpoint: whether its files have all transactions is unknown"
         if there != set(range(max(each.subtasks or 0 for each in writers))):
             return f"the files have the state of {len(there)} subtasks only: copy all files of the checkpoint"
-        if any(transactional_id in each.uncommitted for each in writers):
+        if any(transactional_id in each.names() and not each.newest() <= held for each in writers):
             return "the state of its writer has the ID, and the files have no committer's: copy all files"
         return None
 

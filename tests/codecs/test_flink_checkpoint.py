@@ -48,7 +48,7 @@ def test_transactions_and_writers_are_found_in_all_files():
     assert found.transactions == (decided("sink-0-42"), decided("sink-1-42", 8, 0))
     assert found.writers == (
         FlinkWriter("sink", 0, 2, frozenset()),
-        FlinkWriter("sink", 1, 2, frozenset({"sink-1-42", "sink-1-41"})),
+        FlinkWriter("sink", 1, 2, frozenset({("sink-1-42", 41), ("sink-1-41", 41)})),
     )
 
 

@@ -22,7 +22,8 @@ COMMITTED_BEFORE = replace(HELD_BY_ANOTHER, ended=logged(State.COMPLETE_COMMIT, 
 
 
 def writer(subtask: int | None, subtasks: int | None = 2, uncommitted=(), prefix="sink") -> FlinkWriter:
-    return FlinkWriter(prefix, subtask, subtasks, frozenset(uncommitted))
+    held = [(each, int(each.rpartition("-")[2])) for each in uncommitted]
+    return FlinkWriter(prefix, subtask, subtasks, frozenset(held))
 
 
 def checkpoint(*writers: FlinkWriter, names=("sink-0-42",)) -> FlinkCheckpoint:
@@ -41,6 +42,17 @@ def checkpoint(*writers: FlinkWriter, names=("sink-0-42",)) -> FlinkCheckpoint:
         ("sink-0-43", checkpoint(writer(0), writer(0), writer(2, 3)), "the state of 2 subtasks only"),
         ("sink-0-43", checkpoint(writer(None, None)), "a connector before 4.0"),
         ("sink-1-42", checkpoint(writer(0), writer(1, uncommitted=["sink-1-42"])), "the files have no committer's"),
+        ("sink-1-41", checkpoint(writer(0), writer(1, uncommitted=["sink-1-41"])), "the files have no committer's"),
+        (
+            "sink-1-41",
+            checkpoint(writer(0), writer(1, uncommitted=["sink-1-41", "sink-1-42"])),
+            "the files have no committer's",
+        ),
+        (
+            "sink-1-41",
+            checkpoint(writer(0), writer(1, uncommitted=["sink-1-41", "sink-1-42"]), names=["sink-1-42"]),
+            None,
+        ),
     ],
 )
 def test_a_transaction_is_decided_only_by_a_checkpoint_that_is_whole(name, found, why):
