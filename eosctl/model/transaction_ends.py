@@ -21,8 +21,8 @@ class CommitFacts(Struct, frozen=True):
     """An ID before its commit: at its coordinator, last in the transaction log, and twice in its partitions.
 
     before and after are the leaders' answers watch_s apart; both are empty unless it is Ongoing under that producer.
-    ended is the record of the log by which the producer's last transaction ended, though another may have the ID now. undecided is
-    why its owner may still decide to commit it; None: the owner does not have it.
+    ended is the record of the log by which the producer's last transaction ended; another may have the ID now.
+    undecided is why its owner may still decide to commit it; None: the owner does not have it.
     """
 
     as_of: int

@@ -21,7 +21,6 @@ HEAVY = {"confluent_kafka", "kafka", "aiokafka", "pyspark", "yaml", "httpx", "py
 MOST_FILES = 406
 MOST_REACHED_FROM_FENCE = 122
 MOST_WITH_ONE_IMPORTER = 68
-MOST_WITH_ONE_IMPORTER = 68
 """Modules, those that `fence` may import, late imports included, and those that one other imports.
 
 A new capability raises them by the nouns that it brings, and says so in its commit. A noun that grew does not: it is
