@@ -1,22 +1,24 @@
 """A million transactional IDs in the transaction log: eosctl against a confluent-kafka consumer that decodes nothing.
 
-Each ID has the four records of one transaction. eosctl answers for one ID, for the thousand IDs of a prefix, for all
-IDs, and for what is left open. Each contender runs in a process of its own. The records are written by a client that
-brokers take for an internal one, because no client writes as many IDs in a short time.
+Each ID has the records of one transaction, four or only the last one. eosctl answers for one ID, for the thousand IDs
+of a prefix, for all IDs, and for what is left open; more IDs than it keeps at a time are refused. Each contender runs
+in a process of its own. The records are written by a client that brokers take for an internal one, because no client
+writes as many IDs in a short time; then the broker is started again, and its coordinator loads them.
 """
 
 import argparse
 import struct
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from benchmarks.measure import Command, as_json, measure_in_turns, write_result
 from eosctl.codecs.transaction_log import encode_transaction_log_key
 from eosctl.model.names import TRANSACTION_LOG, coordinator_partition
+from eosctl.operations.transactions import MOST_IDS
+from eosctl.sandbox.faulty_sandbox import FaultySandbox
 from eosctl.sandbox.properties import SandboxSpec
-from eosctl.sandbox.sandbox import Sandbox
 
 PARTITIONS = 50
 STATES = (0, 1, 2, 4)
@@ -34,21 +36,35 @@ def main() -> int:
     if arguments.contender:
         consume(arguments.bootstrap_server)
         return 0
-    spec = SandboxSpec(workers=0, broker_config={"transaction.state.log.num.partitions": str(PARTITIONS)})
-    with Sandbox(spec) as sandbox:
+    spec = SandboxSpec(
+        workers=0,
+        broker_config={"transaction.state.log.num.partitions": str(PARTITIONS)},
+        broker_java_options=("-Xmx4g",),
+    )
+    with FaultySandbox(spec) as sandbox:
         servers = sandbox.bootstrap_servers
-        fill(servers, arguments.ids)
-        measured = measure_in_turns(_commands(servers), arguments.runs)
+        fill(servers, arguments.ids, STATES[-arguments.records :])
+        sandbox.stop_broker(1)
+        sandbox.start_broker(1)
+        commands = _commands(servers, arguments.ids)
+        wanted = arguments.only or [*commands]
+        measured = measure_in_turns(
+            {name: each for name, each in commands.items() if name in wanted}, arguments.runs, is_warm=arguments.once
+        )
         versions = {"kafka": sandbox.kafka_version}
     for name, each in measured.items():
         print(f"{name:36} {each.elapsed_s:7.2f} s {each.cpu_s:7.2f} CPU-s {each.peak_mb:7.1f} MB")
+    if arguments.only or arguments.ids > MOST_IDS:
+        figures = {"ids": arguments.ids, "records": arguments.ids * arguments.records, "seconds": as_json(measured)}
+        print(write_result("million_ids", figures, versions))
+        return 0
     whole = measured["history of all IDs"]
     ratio = round(measured["confluent-kafka"].cpu_s / whole.cpu_s, 3)
     kilobytes = round(whole.peak_mb * 1024 / arguments.ids, 2)
     print(f"{ratio}x of eosctl's CPU; {kilobytes} KB for each ID")
     figures = {
         "ids": arguments.ids,
-        "records": arguments.ids * len(STATES),
+        "records": arguments.ids * arguments.records,
         "seconds": as_json(measured),
         "ratios": {"confluent-kafka": ratio, "KB for each ID": kilobytes},
         "bars": {"confluent-kafka": LEAST_RATIO, "KB for each ID": MOST_KB},
@@ -59,21 +75,26 @@ def main() -> int:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--ids", type=int, default=1_000_000)
+    parser.add_argument("--ids", type=int, default=100_000)
+    parser.add_argument("--records", type=int, default=len(STATES), help="the last so many of each ID")
+    parser.add_argument("--only", nargs="*", help="these commands")
     parser.add_argument("--runs", type=int, default=1)
+    parser.add_argument("--once", action="store_true", help="without a run to warm up")
     parser.add_argument("--contender", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("-b", "--bootstrap-server", help=argparse.SUPPRESS)
     return parser.parse_args()
 
 
-def _commands(servers: str) -> dict[str, Command]:
+def _commands(servers: str, ids: int) -> dict[str, Command]:
     eosctl = str(Path(sys.executable).with_name("eosctl"))
     output = ["-o", "json", "--output-file", str(Path(tempfile.gettempdir()) / "eosctl-bench-epochs.json")]
     history = [eosctl, "transactions", "history", "-b", servers, *output]
     return {
         "history of one ID": Command([*history, name_of(0)]),
         "history of a prefix of 1,000 IDs": Command([*history, "--prefix", "job-7-"]),
-        "history of all IDs": Command([*history, "--prefix", ""]),
+        "history of all IDs": Command([*history, "--prefix", ""], exit_code=2 if ids > MOST_IDS else 0),
+        "list": Command([eosctl, "transactions", "list", "-b", servers, *output]),
+        "doctor": Command([eosctl, "doctor", "-b", servers, *output], exit_code=1),
         "leftovers of all IDs": Command([eosctl, "transactions", "leftovers", "-b", servers, *output, "--prefix", ""]),
         "churn of all IDs": Command([eosctl, "transactions", "churn", "-b", servers, *output], exit_code=1),
         "confluent-kafka": Command([sys.executable, "-m", "benchmarks.producer_epochs", "--contender", "-b", servers]),
@@ -84,26 +105,26 @@ def name_of(number: int) -> str:
     return f"job-{number // 1000}-{number % 1000}"
 
 
-def records(ids: int) -> Iterator[tuple[int, bytes, bytes]]:
+def records(ids: int, states: Sequence[int]) -> Iterator[tuple[int, bytes, bytes]]:
     """Partition, key and value of each record, the records of an ID one after the other."""
     for number in range(ids):
         name = name_of(number)
         key, partition = encode_transaction_log_key(name), coordinator_partition(name, PARTITIONS)
-        for step, state in enumerate(STATES):
+        for step, state in enumerate(states):
             at, start = BEGAN + number + step, BEGAN + number if state else -1
             fixed = struct.pack(">hqhib", 0, number, 0, 60_000, state)
             places = struct.pack(">i", -1) if state == 0 else struct.pack(">ih6sii", 1, 6, b"orders", 1, number % 12)
             yield partition, key, fixed + places + struct.pack(">qq", at, start)
 
 
-def fill(servers: str, ids: int) -> None:
+def fill(servers: str, ids: int, states: Sequence[int]) -> None:
     from confluent_kafka import Producer
 
     first = Producer({"bootstrap.servers": servers, "transactional.id": "the-topic-is-made"})
     first.init_transactions(60)
     settings = {"linger.ms": 50, "queue.buffering.max.messages": 1_000_000, "client.id": "__admin_client"}
     producer = Producer({"bootstrap.servers": servers, **settings})
-    for number, (partition, key, value) in enumerate(records(ids)):
+    for number, (partition, key, value) in enumerate(records(ids, states)):
         while True:
             try:
                 producer.produce(TRANSACTION_LOG, value, key, partition)

@@ -639,11 +639,15 @@ def count_transactional_ids(wire: Wire) -> int:
     offsets, unread = transaction_log_offsets(wire, transaction_log_leaders(wire))
     for skipped in unread.values():
         raise Unreachable(skipped.reason)
-    last: dict[bytes | None, bytes | None] = {}
+    count = 0
     for bounds in offsets:
+        is_held: dict[bytes, bool] = {}
         for part in read_batches(wire, bounds.topic_partition, offsets=bounds):
-            last.update((entry.key, entry.value) for entry in part.entries(bounds.topic_partition))
-    return sum(value is not None and (key or b"").startswith(KEY_OF_ANY_ID) for key, value in last.items())
+            is_held.update(
+                (entry.key or b"", entry.value is not None) for entry in part.entries(bounds.topic_partition)
+            )
+        count += sum(held and key.startswith(KEY_OF_ANY_ID) for key, held in is_held.items())
+    return count
 
 
 def read_markers(

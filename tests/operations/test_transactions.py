@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from eosctl.analysis.metrics import catalogue as metrics
-from eosctl.analysis.metrics.samples import hanging_samples
+from eosctl.analysis.metrics.samples import hanging_samples, transaction_samples
 from eosctl.errors import NotAuthorized, Refused, Unreachable, UsageError
 from eosctl.model.config_topic import ConfigRecord, ConfigTopicLog
 from eosctl.model.evidence import Snapshot
@@ -55,13 +55,16 @@ from eosctl.operations.transactions import (
     LogRequest,
     ProducersRequest,
     describe_transactions,
+    fold_log,
     list_producers,
     list_transactions,
     log_history,
+    narrower,
+    read_epoch_history,
 )
 from eosctl.render.answers.hanging import view_hanging
 from eosctl.sources.saved_cluster import SavedCluster
-from tests.fake_cluster import FakeCluster
+from tests.fake_cluster import FakeCluster, InTurn
 from tests.operations.conversation import Conversation, session_on
 from tests.operations.test_offsets import config_topic
 
@@ -139,6 +142,57 @@ def test_a_list_without_the_ids_of_a_silent_coordinator_ends_with_4_and_names_it
     assert [each.transactional_id for each in found.transactions] == ["a"]
     assert found.missing == ("broker 3 did not answer",)
     assert exit_code(found) == 4
+
+
+def test_of_very_many_ids_only_those_with_an_open_transaction_are_described(monkeypatch):
+    monkeypatch.setattr("eosctl.operations.transactions.MOST_DESCRIBED", 2)
+    idle = replace(described("b", 8), state=TransactionState.EMPTY, start_ms=None)
+    answers = {"a": described("a"), "b": idle, "c": replace(idle, transactional_id="c")}
+    asked = InTurn({"a": answers["a"]})
+    found = list_transactions(
+        cluster(listed={"a": 9, "b": 8, "c": 7}, answers=answers, describe=asked), Selection(), "c"
+    )
+    assert asked.asked == [({"a": 1}, {"a": 1})]
+    assert [(each.transactional_id, each.description is None) for each in found.transactions] == [
+        ("a", False),
+        ("b", True),
+        ("c", True),
+    ]
+    assert found.notes[0].startswith("2 IDs without an open transaction were not described")
+    assert metrics.EPOCHS_NEAR_END not in {each.metric for each in transaction_samples(found)}
+
+
+@pytest.mark.parametrize(
+    ("prefix", "hint"), [(None, "--prefix job-10`"), ("job-", "--prefix job-10`"), ("job-11", None)]
+)
+def test_a_history_of_too_many_ids_is_refused_with_a_prefix_that_has_fewer(monkeypatch, prefix, hint):
+    monkeypatch.setattr("eosctl.operations.transactions.MOST_IDS", 30)
+    names = [f"job-{number}" for number in range(10, 50)]
+    value = TransactionLogValue(1, ProducerIdAndEpoch(9, 0), 60_000, TransactionState.EMPTY, None, NOW, -1)
+    records = [TransactionLogRecord(0, at, NOW, name, value) for at, name in enumerate(names)]
+    reader = cluster(transaction_log=lambda *_, **__: TransactionLogRecords({0: 1}, 1, iter(records)), groups={})
+    request = LogRequest(frozenset(), (), None, None, "c", prefix)
+    for read in (fold_log, log_history, read_epoch_history):
+        if hint is None:
+            assert read(session_on(reader, Conversation()), request).absent == frozenset()
+            continue
+        with pytest.raises(UsageError, match="the transaction log has more than 30 transactional IDs") as refused:
+            read(session_on(reader, Conversation()), request)
+        assert hint in str(refused.value.hint)
+
+
+@pytest.mark.parametrize(
+    ("stem", "names", "found"),
+    [
+        ("", ["a1", "a2", "b1", "b2", *(f"c{each}" for each in range(20))], "c10"),
+        ("", [f"{each:03}" for each in range(500)], "00"),
+        ("a", [f"ab{each:02}" for each in range(400)], "ab10"),
+        ("", ["x"], "x"),
+        ("x", ["x", "x1"], "x1"),
+    ],
+)
+def test_a_narrower_prefix_has_a_tenth_of_the_names_where_one_is_left(stem, names, found):
+    assert narrower(stem, names) == found
 
 
 def test_hidden_ids_are_counted_in_the_transaction_log():
