@@ -28,6 +28,7 @@ from eosctl.model.plan import (
     ManualStep,
     Plan,
     PlannedStep,
+    PlanTarget,
     StopConnector,
     WriteOffsets,
     demanded_steps,
@@ -59,6 +60,7 @@ from eosctl.model.transactions import (
     TaskOwner,
     TransactionDescription,
     TransactionState,
+    why_undescribed,
 )
 from eosctl.model.versions import KafkaVersion
 from eosctl.model.whole_numbers import whole, whole_number
@@ -258,6 +260,39 @@ COMPACT = TopicIsCompact(Side.SOURCE, "offsets", 25)
 def test_a_step_lacks_what_only_its_author_could_know(step, given, missing):
     found = lacking(Plan("p", 0, (PlannedStep(step, given),)))
     assert [each.partition(") lacks the precondition ")[2] for each in found] == missing
+
+
+@pytest.mark.parametrize(
+    ("side", "given", "places", "missing"),
+    [
+        (Side.TARGET, Side.SOURCE, (Side.SOURCE, Side.TARGET), []),
+        (Side.TARGET, Side.SOURCE, (Side.SOURCE,), ["that connector d is stopped"]),
+        (Side.TARGET, Side.SOURCE, (), ["that connector d is stopped"]),
+        (Side.TARGET, Side.TARGET, (Side.SOURCE, Side.TARGET), ["that connector d is stopped"]),
+        (Side.SOURCE, Side.SOURCE, (Side.SOURCE, Side.TARGET), ["that connector d is stopped"]),
+    ],
+)
+def test_a_connector_of_a_connect_cluster_that_cannot_be_seen_need_not_be_stopped(side, given, places, missing):
+    step = DeleteConnector(side, "d", "d.json", "sha256:1")
+    preconditions = (ClusterIs(side, "k"), ConnectorStopped(given, "c"))
+    targets = tuple(PlanTarget(each, ("b:1",)) for each in places)
+    found = lacking(Plan("p", 0, (PlannedStep(step, preconditions),), places=targets))
+    assert [each.partition(") lacks the precondition ")[2] for each in found] == missing
+
+
+@pytest.mark.parametrize(
+    ("count", "reason"),
+    [
+        (1, "1 transactional ID is unknown: r0"),
+        (3, "3 transactional IDs are unknown: r0; r1; r2"),
+        (4, "4 transactional IDs are unknown: r0; r1; r2; and 1 more reasons"),
+    ],
+)
+def test_three_reasons_why_ids_are_unknown_are_told(count: int, reason: str):
+    found = why_undescribed({str(number): Skipped(f"r{number}") for number in range(count)})
+    assert found is not None
+    assert found.reason == reason
+    assert why_undescribed({}) is None
 
 
 @pytest.mark.parametrize(

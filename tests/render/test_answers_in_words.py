@@ -14,14 +14,20 @@ from eosctl.model.hanging import GroupReading
 from eosctl.model.names import TopicPartition
 from eosctl.model.report import Explained, FindingKind, Severity
 from eosctl.model.rules import Diagnosis, Rule, RuleAnswer, Versions, Whose
-from eosctl.model.sandbox import SandboxEnvironment, SandboxStatus
+from eosctl.model.sandbox import SandboxEnvironment, SandboxStatus, StartedSandbox, StoppedSandbox
 from eosctl.model.skipped import Cause, Coverage, Skipped, Unread
 from eosctl.model.tracing import Absence, NoRecord
 from eosctl.model.versions import KafkaVersion
 from eosctl.render.answers import acls, audit, connector_description, explanations, timeline, tracing
 from eosctl.render.answers.connector_description import view_connector
 from eosctl.render.answers.explanations import SHOWN, findings_page, view_explanations
-from eosctl.render.answers.sandbox import shell_lines, view_environment, view_status
+from eosctl.render.answers.sandbox import (
+    shell_lines,
+    view_environment,
+    view_started,
+    view_status,
+    view_stopped,
+)
 from tests.analysis.evidence import but
 from tests.analysis.test_connector_description import show
 from tests.render.test_connector_views import outputs, stability
@@ -157,6 +163,41 @@ def test_an_environment_has_the_postgresql_only_where_there_is_one() -> None:
     )
     assert beside[: len(without)] == without
     assert len(beside) > len(without)
+
+
+@pytest.mark.parametrize(
+    ("already_up", "silent", "other", "words"),
+    [
+        (False, (), (), ("The sandbox is up.",)),
+        (True, (), (), ("The sandbox is already up.",)),
+        (
+            True,
+            ("broker", "worker"),
+            ("--connect 2",),
+            (
+                "The sandbox is already up.",
+                "These do not answer: broker, worker. Take it down, and up again.",
+                "It was started with other options: --connect 2. Take it down to change that.",
+            ),
+        ),
+    ],
+)
+def test_a_sandbox_that_was_up_is_told_from_one_that_was_started(already_up, silent, other, words) -> None:
+    shown = view_started(StartedSandbox(STATE, already_up, other_options=other, silent=silent))
+    assert shown.prose == words
+    assert not {"users", "classpath", "java", "postgresql_url"} & shown.data.keys()
+
+
+@pytest.mark.parametrize(
+    ("was_up", "removed", "words"),
+    [
+        (True, False, "The sandbox in /s is down; its data and logs remain."),
+        (True, True, "The sandbox in /s is down; its data is removed."),
+        (False, False, "No sandbox was up in /s; its data and logs remain."),
+    ],
+)
+def test_a_sandbox_that_is_down_keeps_its_data_unless_it_was_removed(was_up: bool, removed: bool, words: str) -> None:
+    assert view_stopped(StoppedSandbox("/s", was_up, removed)).prose == (words,)
 
 
 def test_the_status_of_a_sandbox_has_no_password() -> None:

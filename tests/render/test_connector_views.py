@@ -6,7 +6,8 @@ import pytest
 from msgspec.structs import replace
 
 from eosctl.model.connector_description import ListedConnector, ListedConnectors, TaskStates
-from eosctl.model.connectors import ConnectorType
+from eosctl.model.connectors import ConnectorType, IcebergSink
+from eosctl.model.evidence import IcebergState
 from eosctl.model.groups import ListedGroup
 from eosctl.model.hanging import GroupLag, GroupReading, LastStableOffsets, PartitionStability
 from eosctl.model.names import TopicPartition
@@ -110,6 +111,42 @@ def test_a_task_shows_the_first_line_of_its_trace() -> None:
     found = replace(show(but()), tasks=(task, TaskStatus(1, "RUNNING", "w:8083")))
     rows = view_connector(found).data["connector"]["tasks"]
     assert [(each["trace"], each["cause"]) for each in rows] == [("first", "cause"), (None, None)]
+
+
+PLACES = [TopicPartition("control", number) for number in range(3)]
+
+
+def at(number: int, start: int = 0, stable: int = 10) -> PartitionOffsets:
+    return PartitionOffsets(PLACES[number], start, stable, stable)
+
+
+def control_group(*, coordinators: object = 1, committed: object = None, offsets: object = None) -> Any:
+    sink = IcebergSink("connect-c", "connect-c", "control", "cg-control-", ("w-", "c-"))
+    state = IcebergState(sink, coordinators, committed or {}, None, offsets or {}, {})  # type: ignore[arg-type]
+    return view_connector(replace(show(but()), iceberg=state)).data["connector"]["control_group"]
+
+
+@pytest.mark.parametrize(
+    ("given", "lag", "words"),
+    [
+        ({}, 0, "lag 0; 1 coordinator"),
+        ({"coordinators": 2}, 0, "lag 0; 2 coordinators"),
+        ({"coordinators": UNREAD}, 0, "lag 0; coordinators unknown: no worker answered"),
+        (
+            {"committed": {PLACES[0]: 4, PLACES[1]: 12}, "offsets": {PLACES[0]: at(0), PLACES[1]: at(1)}},
+            6,
+            "lag 6; 1 coordinator",
+        ),
+        ({"offsets": {PLACES[0]: at(0, start=3), PLACES[1]: at(1, stable=1_200)}}, 1_207, "lag 1,207; 1 coordinator"),
+        ({"committed": UNREAD, "offsets": {PLACES[0]: at(0)}}, None, "lag unknown: no worker answered; 1 coordinator"),
+        ({"offsets": UNREAD}, None, "lag unknown: no worker answered; 1 coordinator"),
+        ({"offsets": {PLACES[0]: at(0), PLACES[1]: UNREAD}}, None, "lag unknown: no worker answered; 1 coordinator"),
+    ],
+)
+def test_a_control_group_is_behind_by_what_it_has_not_read_or_by_an_unknown_lag(given, lag, words: str) -> None:
+    row = control_group(**given)
+    assert row["words"] == f"group connect-c-coord reads control: {words}"
+    assert row["lag"] == (lag if lag is not None else {"skipped": "no worker answered"})
 
 
 def lag(name: str, partitions: int, uncounted: int) -> GroupLag:

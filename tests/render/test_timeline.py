@@ -52,6 +52,7 @@ def test_what_an_event_does_not_have_is_null():
     assert event_row(event(0)).at == "1970-01-01T00:00:00.000Z"
     named = event_row(event(0, actor=Actor("w:1", "g-c-0", ProducerIdAndEpoch(0, 0))))
     assert (named.producer_id, named.producer_epoch, named.worker) == (0, 0, "w:1")
+    assert named.who == "worker w:1, g-c-0 0/0"
 
 
 @pytest.mark.parametrize(

@@ -183,8 +183,8 @@ STORES = ("worker_global", "connector_specific", "kafka_effective", "kip618_effe
 
 
 def _offset(header: str, store: str, meaning: str) -> Column:
-    others = (f"{each}.value" for each in STORES if each != store)
-    return Column(header, f"{store}.value", meaning, brief=brief_of(f"{store}.value", *others))
+    every = (f"{each}.value" for each in STORES)
+    return Column(header, f"{store}.value", meaning, brief=brief_of(f"{store}.value", *every))
 
 
 OFFSETS = Table(
