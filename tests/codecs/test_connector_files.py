@@ -430,6 +430,19 @@ def test_a_file_for_one_connector_holds_one():
         )
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[5]", "f holds int where a connector's settings are expected"),
+        ('{"name":"c","config":[1]}', "f: config is list, not an object of settings"),
+        ('{"name":"c","config":{"connector.class":"C","a":{}}}', "f"),
+    ],
+)
+def test_what_is_no_config_of_a_connector_is_refused(text: str, said: str):
+    with pytest.raises(ConfigError, match=said):
+        decode_connectors(text, "f")
+
+
 def test_a_digest_of_a_config_is_of_the_settings_that_are_given():
     digest = config_digest({"b": "2", "a": "1", "c": None})
     assert digest == config_digest({"a": "1", "b": "2"})
@@ -446,10 +459,13 @@ def test_of_a_running_connector_only_texts_and_numbers_are_settings():
 def test_a_mirrors_client_settings_go_to_its_clients_and_the_rest_to_its_clusters():
     text = "clusters = A, B\nA.bootstrap.servers = a:1\nB.bootstrap.servers = b:1\nA->B.enabled = true\n"
     more = "A.producer.linger.ms = 5\nA.admin.retries = 1\nA.retries = 2\nB.producer.linger.ms = 6\n"
+    more += "bootstrap.servers = x:1\nproducer.acks = all\nconsumer.poll.timeout.ms = 5\n"
     [flow, *_] = decode_worker_file(text + more + "emit.heartbeats.enabled = false\n", "f")
     found = {key: each.value for key, each in flow.connectors[0].properties.items()}
     assert found["source.producer.linger.ms"] == "5"
     assert found["source.admin.retries"] == "1"
     assert found["source.cluster.retries"] == "2"
     assert found["target.producer.linger.ms"] == "6"
+    assert found["consumer.poll.timeout.ms"] == "5"
+    assert {"bootstrap.servers", "producer.acks", "A->B.enabled"}.isdisjoint(found)
     assert not [key for key in found if key.startswith(("source.cluster.producer", "source.retries"))]

@@ -1,5 +1,6 @@
 """Evidence files and their signatures: OpenSSH's own tool checks what we sign, and every altered byte shows."""
 
+import base64
 import subprocess
 from pathlib import Path
 
@@ -8,7 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eosctl.codecs.evidence_file import NAMESPACE, decode_evidence, encode_evidence
-from eosctl.codecs.ssh_signature import SigningKey, decode_public_keys, decode_signature, fingerprint, is_signed_by
+from eosctl.codecs.ssh_signature import (
+    LINE,
+    SigningKey,
+    decode_public_keys,
+    decode_signature,
+    fingerprint,
+    is_signed_by,
+)
 from eosctl.errors import ConfigError, Undecodable
 from eosctl.model.audit import RangeDigest
 from eosctl.model.evidence_file import EvidencedCluster, EvidencedTopic, EvidenceFile
@@ -90,6 +98,47 @@ def test_a_signature_with_any_altered_byte_is_refused(key_file, data):
         return
     [public] = decode_public_keys(key_file.with_suffix(".pub").read_text())
     assert not (is_signed_by(content, signature, NAMESPACE) and signature.public_key == public)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"{", "the file is not JSON"),
+        (b"[]", "it is no evidence file"),
+        (b'{"kind":"another","version":1}', "it is no evidence file"),
+        (encode_evidence(EVIDENCE).replace(b'"version":1', b'"version":9'), "it is of version 9, this eosctl reads"),
+        (encode_evidence(EVIDENCE).replace(b",300,", b",301,"), "its SHA-256 is another one than it states"),
+        (encode_evidence(EVIDENCE).replace(b'"as_of":', b'"as_of": '), "it is not in its canonical form"),
+    ],
+)
+def test_a_file_that_is_not_as_it_was_written_is_refused_with_what_is_wrong(content: bytes, words: str):
+    with pytest.raises(Undecodable, match=words):
+        decode_evidence(content)
+
+
+@pytest.mark.parametrize("namespace", ["a", "ab", "abc"])
+def test_a_signature_has_one_form_alone(key_file, namespace: str):
+    begin, *body, end, _ = SigningKey(key_file.read_bytes()).sign(b"content", namespace).split("\n")
+    packed = "".join(body)
+    blob = base64.b64decode(packed)
+    at = blob.index(namespace.encode() + bytes(4)) + len(namespace)
+    reserved = base64.b64encode(blob[:at] + b"\0\0\0\1x" + blob[at + 4 :]).decode()
+    others = [in_lines(packed, LINE - 6), in_lines(reserved)]
+    if packed.endswith("="):
+        last = len(packed.rstrip("=")) - 1
+        others.append(in_lines(packed[:last] + ALPHABET[ALPHABET.index(packed[last]) ^ 1] + packed[last + 1 :]))
+    for each in others:
+        with pytest.raises(Undecodable):
+            decode_signature("\n".join([begin, *each, end, ""]))
+    assert in_lines(packed) == body
+    assert decode_signature("\n".join([begin, *body, end, ""])).namespace == namespace
+
+
+ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+
+
+def in_lines(packed: str, length: int = LINE) -> list[str]:
+    return [packed[place : place + length] for place in range(0, len(packed), length)]
 
 
 @pytest.mark.parametrize(

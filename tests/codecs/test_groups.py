@@ -55,6 +55,7 @@ def commit_key(version: int, *, length: int = 1, more: bytes = b"") -> bytes:
         (commit_key(-1), "version -1 and 12 bytes are no key of an offset commit"),
         (commit_key(1, more=b"\0"), "version 1 and 13 bytes are no key of an offset commit"),
         (commit_key(1)[:-1], "the key of an offset commit is cut or no text"),
+        (commit_key(1)[:-4], "the key of an offset commit is cut or no text"),
         (commit_key(1, length=-1), "a string of -1 bytes cannot follow at byte 4 of 12"),
         (commit_key(1, length=9), "a string of 9 bytes cannot follow at byte 4 of 12"),
         (b"", "the key of an offset commit is cut or no text"),

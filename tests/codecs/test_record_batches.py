@@ -46,7 +46,7 @@ def batch_bytes(codec=Codec.NONE, base_offset=0, records=3, transactional=True):
 
 def control_bytes(kind, value=COORDINATOR_EPOCH_9):
     builder = DefaultRecordBatchBuilder(2, 0, 1, 77, 4, -1, 1 << 20)
-    builder.append(0, 1700000000000, struct.pack(">hh", 0, kind), value, [])
+    builder.append(0, 1700000000000, None if kind is None else struct.pack(">hh", 0, kind), value, [])
     data = bytearray(builder.build())
     (attributes,) = struct.unpack_from(">h", data, 21)
     struct.pack_into(">h", data, 21, attributes | 0x20)
@@ -84,6 +84,24 @@ def test_as_many_bytes_as_are_allowed_are_unpacked_and_one_more_is_too_many(code
     assert bytes(unpack(codec, packed, 2, len(PLAIN))[2:]) == PLAIN
     with pytest.raises(TooLargeError):
         unpack(codec, packed, 2, len(PLAIN) - 1)
+
+
+XERIAL = b"\x82SNAPPY\x00" + bytes([0, 0, 0, 1]) * 2
+BLOCK = bytes(cramjam.snappy.compress_raw(b"abc"))
+FRAMED = struct.pack(">i", len(BLOCK)) + BLOCK
+
+
+def test_blocks_of_snappy_follow_a_header_or_there_is_one_without():
+    assert bytes(unpack(Codec.SNAPPY, memoryview(XERIAL + FRAMED * 2), 1, 6)) == b"\0abcabc"
+    assert bytes(unpack(Codec.SNAPPY, memoryview(BLOCK), 1, 3)) == b"\0abc"
+    with pytest.raises(TooLargeError):
+        unpack(Codec.SNAPPY, memoryview(XERIAL + FRAMED * 2), 1, 5)
+
+
+@pytest.mark.parametrize("length", [-1, 0, len(BLOCK) + 1])
+def test_a_block_of_snappy_is_as_long_as_what_is_there_or_shorter(length):
+    with pytest.raises(ValueError, match=f"a block of {length} bytes"):
+        unpack(Codec.SNAPPY, memoryview(XERIAL + struct.pack(">i", length) + BLOCK), 1, 100)
 
 
 def test_several_members_of_gzip_and_zeros_behind_them_are_read():
@@ -243,8 +261,9 @@ def test_a_batch_that_the_log_cleaner_emptied_holds_no_marker():
     assert decode_marker(batch, check_crc=False) is None
 
 
-def test_a_marker_without_coordinator_epoch_is_refused():
-    [batch] = iter_batches(control_bytes(1, value=b"\0"))
+@pytest.mark.parametrize(("kind", "value"), [(1, b"\0"), (1, None), (None, COORDINATOR_EPOCH_9)])
+def test_a_marker_without_type_or_coordinator_epoch_is_refused(kind, value):
+    [batch] = iter_batches(control_bytes(kind, value=value))
     with pytest.raises(Undecodable, match="control batch without a control record"):
         decode_marker(batch, check_crc=False)
 
