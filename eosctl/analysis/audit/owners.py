@@ -141,9 +141,10 @@ def find_writers(
         elif not any(_ends_like_a_task(each, named) for each in ids):
             others.add(producer_id)
     for keyed in keys.connectors:
-        for producer_id in keyed.producers if keyed.connector is not None else ():
-            if producer_id not in others:
-                owners.setdefault(producer_id, set()).add(keyed.connector or "")
+        if keyed.connector is None:
+            continue
+        for producer_id in set(keyed.producers).difference(others):
+            owners.setdefault(producer_id, set()).add(keyed.connector)
     found = {producer_id: tuple(sorted(owners[producer_id])) for producer_id in sorted(owners)}
     return Writers(found, frozenset(others))
 

@@ -17,6 +17,7 @@ from eosctl.analysis.audit.batches import BatchWriter, Header, first_time
 from eosctl.model.audit_states import ProducerState, SessionStart
 
 NO_EPOCH: Final = -1
+NO_WRITER: Final = BatchWriter(NO_EPOCH, NO_EPOCH, False)
 MOST: Final = 1 << 16
 Intervals = tuple[tuple[int, int], ...]
 
@@ -38,7 +39,7 @@ class _Producer:
         self.plain_first = self.plain_last = (NO_EPOCH, NO_EPOCH)
         self.starts: list[SessionStart] = []
         self.raised: set[int] = set()
-        self.writer: BatchWriter | None = None
+        self.writer = NO_WRITER
 
 
 class SessionScan:
@@ -66,7 +67,7 @@ class SessionScan:
             producer.plain += header.record_count
             producer.plain_last = header.last_offset, header.max_timestamp
         writer = BatchWriter(producer_id, epoch, transactional)
-        if producer.writer is None or producer.writer != writer:
+        if producer.writer != writer:
             producer.writer = writer
         return producer.writer
 

@@ -122,6 +122,66 @@ def test_runs_of_two_ranges_stay_apart_where_another_producer_writes():
     assert [each.records for each in join_runs(*states("1.0 1", "2.0 2"))] == [1, 1]
 
 
+@pytest.mark.parametrize(
+    ("texts", "setbacks", "plain"),
+    [
+        (("1.0 8", "1.0 9"), 0, 0),
+        (("1.0 9", "1.0 8"), 1, 0),
+        (("1.0 9", "1.0 10"), 0, 0),
+        (("1.0 10", "1.0 9"), 1, 0),
+        (("1.0 9", "1.0 9"), 0, 0),
+        (("1.0 9", "1.0 -", "1.0 8"), 0, 0),
+        (("1.0 -", "1.0 8"), 0, 0),
+        (("1.0 9", "plain 8"), 1, 0),
+        (("plain 9", "1.0 8"), 0, 1),
+        (("1.0 9", "1.0 8", "plain 7", "plain 6"), 2, 1),
+        (('1.0 {"a":[9]}', '1.0 {"a":[8]}'), 0, 0),
+        (('1.0 {"a":-8}', '1.0 {"a":-9}'), 1, 0),
+        (('1.0 {"a":-9}', '1.0 {"a":-8}'), 0, 0),
+        (('1.0 {"a":9,"b":1}', '1.0 {"a":8,"b":2}'), 0, 0),
+        (('1.0 {"a":9,"b":1}', '1.0 {"a":8,"b":1}'), 1, 0),
+        (("1.0 9", "1.0 no_json", "1.0 8"), 0, 0),
+        (("1.0 no_json", "1.0 8", "1.0 7"), 1, 0),
+    ],
+)
+def test_a_lower_value_is_a_setback_whether_its_bytes_show_it_or_its_numbers(texts, setbacks, plain):
+    found = scan(records(*texts))[KEY]
+    assert (found.setbacks.total, found.plain_setbacks.total) == (setbacks, plain)
+    merged = states(*texts)
+    whole = merge_keys(*merged, decode_json)
+    assert (whole.setbacks.total, whole.plain_setbacks.total) == (setbacks, plain)
+
+
+@pytest.mark.parametrize(
+    ("texts", "first", "last", "plain", "after", "first_plain", "first_after", "last_plain"),
+    [
+        (("1.0 1",), 0, 0, 0, 0, None, None, None),
+        (("plain 1",), None, None, 1, 0, 0, None, 0),
+        (("1.0 1", "1.0 2"), 0, 1, 0, 0, None, None, None),
+        (("plain 1", "1.0 2", "plain 3", "plain 4"), 1, 1, 3, 2, 0, 2, 3),
+        (("1.0 1", "plain 2", "1.0 3"), 0, 2, 1, 1, 1, 1, 1),
+        (("plain 1", "plain 2", "1.0 3", "2.0 4"), 2, 3, 2, 0, 0, None, 1),
+        (("1.0 1", "plain 2", "plain 3"), 0, 0, 2, 2, 1, 1, 2),
+    ],
+)
+def test_plain_writes_are_counted_and_those_after_the_first_in_a_transaction_apart(
+    texts, first, last, plain, after, first_plain, first_after, last_plain
+):
+    def offset(write: Write | None) -> int | None:
+        return None if write is None else write.offset
+
+    whole = scan(records(*texts))[KEY]
+    found = [whole] if len(texts) == 1 else [whole, merge_keys(*states(*texts), decode_json)]
+    for each in found:
+        assert (offset(each.first_transactional), offset(each.last_transactional)) == (first, last)
+        assert (each.plain_records, each.plain_after) == (plain, after)
+        assert [offset(at) for at in (each.first_plain, each.first_plain_after, each.last_plain)] == [
+            first_plain,
+            first_after,
+            last_plain,
+        ]
+
+
 def returned(offset: int, *, same: bool) -> ReturnedProducer:
     return ReturnedProducer(1, 0, 3, 2, 1, offset, 0, 3 if same else 4)
 

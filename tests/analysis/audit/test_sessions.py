@@ -138,6 +138,7 @@ def test_a_range_shows_where_a_producer_began_and_how_far_commits_raised_its_epo
     assert (state.first_epoch, [each.producer_epoch for each in state.starts], state.raised) == (first, starts, raised)
     assert (state.leading_epoch, state.marker_epoch, state.open_epoch) == (leading, marker, still_open)
     assert scanned(*texts, producer_id=-1).starts == ()
+    assert [each.producer_epoch for each in scanned(*texts, producer_id=0).starts] == starts
 
 
 def test_a_producer_s_first_and_last_records_are_known_and_the_plain_ones_apart():
