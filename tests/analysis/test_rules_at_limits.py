@@ -58,6 +58,7 @@ ELSEWHERE = {"producer.override.bootstrap.servers": "o:1"}
 UNCLEAN = {"unclean.leader.election.enable": "true"}
 FLUSH = {"offset.flush.interval.ms": "30000"}
 DISKLESS = {"diskless.enable": "true"}
+QUIET = {"g-x-0": commits(silent_ms=9_000_000), "g-x-1": commits()}
 NOT_IDEMPOTENT = {"producer.override.enable.idempotence": "false"}
 ANOTHERS = Skipped("it is in group h", Cause.OTHER_GROUP)
 
@@ -432,6 +433,11 @@ FOUND: list[tuple[str, Evidence, tuple[str, ...]]] = [
      ("x",)),
     ("EOS150", but(topics=facts(isr="1", settings=UNCLEAN)), ("x",)),
     ("EOS160", but(statuses={}), ()),
+    ("EOS160", but(commits=QUIET), ("x",)),
+    ("EOS160", but(commits=QUIET, workers={}), ()),
+    ("EOS160", but(commits=QUIET, workers={A: worker(A), B: worker(B, enabled=False)}), ()),
+    ("EOS160", but(commits=QUIET, workers={A: worker(A), B: worker(B, enabled=SILENT)}), ()),
+    ("EOS160", but(commits=QUIET, workers={A: worker(A), B: SILENT}), ()),
     # Workers of another group, and silent ones.
     ("EOS010", but(workers={A: ANOTHERS, B: worker(B)}), ()),
     ("EOS022", but(workers={A: ANOTHERS, B: worker(B)}), (A,)),

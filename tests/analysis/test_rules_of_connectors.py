@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from eosctl.analysis.acl_findings import Collision, IdOwner, find_collisions
 from eosctl.analysis.inspection import connector_findings, why_impossible
-from eosctl.analysis.rules.connectors import SAYS_NOTHING
+from eosctl.analysis.rules.connectors import SAYS_NOTHING, task_commits
 from eosctl.analysis.transactions import KnownNames, ownership, shapes_of, streams_applications
 from eosctl.codecs.connector_files import known_connector
 from eosctl.model.evidence import Preflight
@@ -602,6 +602,12 @@ def test_a_partition_that_the_source_has_and_no_task_is_found_with_its_offset() 
     assert answer("EOS171", replace(mirroring("other-0"), mirrors=(there,))).outcome == "fine"
     another = there._replace(connector="y")
     assert answer("EOS171", replace(mirroring("orders-0"), mirrors=(Skipped("unread"), another))).outcome == "fine"
+
+
+@pytest.mark.parametrize("fact", ["group_id", "commits", "statuses"])
+def test_no_task_s_commits_are_known_without_their_ids_and_the_log(fact) -> None:
+    assert [each.task for each in task_commits(HEALTHY)] == [0, 1]
+    assert list(task_commits(but(**{fact: Skipped("denied")}))) == []
 
 
 HOUR = 3_600_000
