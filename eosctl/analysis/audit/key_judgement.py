@@ -443,7 +443,7 @@ class _OfOne:
 
     def setbacks(self) -> Iterator[KeyAnomaly]:
         """Setbacks that no other rule explains: no copy, change of the store or repeated snapshot."""
-        snapshots = {change.after.offset for change, _ in self._snapshot_changes()}
+        snapshots = {change.after.offset for change in self._snapshot_changes()}
         for change in self._setback_places():
             offset = change.after.offset
             if offset in self._begun or offset in snapshots:
@@ -476,15 +476,12 @@ class _OfOne:
 
     def snapshots(self) -> Iterator[KeyAnomaly]:
         """Unfinished snapshots that another session found."""
-        for change, kind in self._snapshot_changes():
-            unclear = kind is SnapshotChange.UNKNOWN_FORM
+        for change in self._snapshot_changes():
+            unclear = snapshot_change(change, self._decode) is SnapshotChange.UNKNOWN_FORM
             yield self._change(KeyAnomalyKind.SNAPSHOT_UNCLEAR if unclear else KeyAnomalyKind.SNAPSHOT, change)
 
-    def _snapshot_changes(self) -> Iterator[tuple[Change, SnapshotChange]]:
-        for change in self._state.snapshots:
-            kind = snapshot_change(change, self._decode)
-            if kind is not None and _is_other_session(change, self._sessions):
-                yield change, kind
+    def _snapshot_changes(self) -> Iterator[Change]:
+        return (change for change in self._state.snapshots if _is_other_session(change, self._sessions))
 
     def _change(self, kind: KeyAnomalyKind, change: Change) -> KeyAnomaly:
         was, now = PlacedWrite(self._place, change.before), PlacedWrite(self._place, change.after)

@@ -73,12 +73,11 @@ def runs_of(state: KeyState) -> Runs:
     """The runs of a state; without kept runs, one for transactional writes and one for plain writes."""
     if state.runs:
         return state.runs
-    found = []
-    if state.first_transactional is not None and state.last_transactional is not None:
-        many = state.records - state.plain_records
-        found.append(WriteRun(state.first_transactional, state.last_transactional, many))
-    if state.first_plain is not None and state.last_plain is not None:
-        found.append(WriteRun(state.first_plain, state.last_plain, state.plain_records))
+    kinds = (
+        (state.first_transactional, state.last_transactional, state.records - state.plain_records),
+        (state.first_plain, state.last_plain, state.plain_records),
+    )
+    found = (WriteRun(first, last, records) for first, last, records in kinds if first and last)
     return tuple(sorted(found, key=lambda run: run.first.offset))
 
 

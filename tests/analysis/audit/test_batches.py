@@ -162,6 +162,12 @@ def test_what_the_config_topic_s_history_shows_of_its_leaders_and_connectors(eve
     assert [(each.kind, each.offset) for each in summarize_config(events).anomalies] == found
 
 
+def test_an_inconsistent_connector_s_missing_tasks_are_named():
+    written = [event(0, CONFIG), event(1, RecordKind.TASK_CONFIG, number=1), event(2, COMMIT, number=3)]
+    [found] = summarize_config(written).anomalies
+    assert found.words == "the last commit counts 3 tasks, but the configs of tasks 0, 2 are missing"
+
+
 def test_the_history_of_a_connector_is_its_commits_and_rounds():
     [found] = summarize_config(
         [

@@ -452,7 +452,8 @@ def test_an_output_topic_s_start_is_its_retention_s_unless_younger_data_is_gone_
     [found] = log_findings(evidence)
     assert (found.severity is not Severity.INFO, "DeleteRecords" in found.message) == (is_deleted, is_deleted)
     assert found.evidence["connectors"] == ["c"]
-    assert ("shorter retention" in found.message) is (is_deleted and given["first_base"] != 9)
+    by_a_setting = is_deleted and given["first_base"] != 9
+    assert ("shorter retention" in found.message, "lowered the retention" in found.cure) == (by_a_setting, by_a_setting)
 
 
 def test_an_expired_output_names_the_judged_users_whose_data_is_gone():
@@ -461,6 +462,14 @@ def test_an_expired_output_names_the_judged_users_whose_data_is_gone():
         log("out"), topics=(both, OFFSETS), bounds=(bounds(audited_from=10),), transactions=lost(AS_OF - 9, ("c", "z"))
     )
     assert [each.evidence["connectors"] for each in log_findings(found)] == [["c"]]
+    cut = summaries(
+        log("out", state(first_base=9)),
+        topics=(both, OFFSETS),
+        bounds=(bounds(audited_from=10),),
+        transactions=lost(AS_OF - 9),
+        connectors=("c", "d"),
+    )
+    assert [each.evidence["connectors"] for each in log_findings(cut)] == [["c", "d"]]
 
 
 @pytest.mark.parametrize(("audited_from", "count"), [(0, 0), (1, 1)])

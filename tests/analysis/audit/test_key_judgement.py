@@ -129,6 +129,41 @@ def test_plain_writes_after_the_last_commit_to_its_own_topic_are_a_way_back_unle
     assert changed == ([] if continues else [2])
 
 
+def test_plain_writes_count_behind_the_first_commit_where_a_key_has_several_stores():
+    texts = ("plain 1", "1.0 2", "plain 3")
+    placed = [
+        Placed(SHARED, scan(records(*texts))[KEY]),
+        Placed(OWN, scan(records("1.0 1", time=90_000))[KEY]),
+    ]
+    stores = KeyStores(placed, frozenset({OWN.topic}), Sessions({}))
+    assert [(each.first.offset, each.records) for each in stores.plain_after(SHARED)] == [(2, 1)]
+    never = KeyStores([Placed(SHARED, scan(records("plain 1"))[KEY]), placed[1]], frozenset({OWN.topic}), Sessions({}))
+    assert never.plain_after(SHARED) == ()
+
+
+LSN, FORMLESS = '{"snapshot":true,"lsn":%d}', '{"snapshot":true,"rows":%d}'
+
+
+@pytest.mark.parametrize(
+    ("writers", "values", "began", "kinds"),
+    [
+        (("1.0", "2.0"), (LSN % 1, LSN % 2), (), ["snapshot-begun-again"]),
+        (("1.0", "2.0"), (FORMLESS % 1, FORMLESS % 2), (), ["snapshot-unclear"]),
+        (("1.0", "1.1"), (LSN % 1, LSN % 2), (1,), ["snapshot-begun-again"]),
+        (("1.0", "1.1"), (LSN % 1, LSN % 2), (), []),
+        (("1.0", "2.0"), (LSN % 2, LSN % 1), (), ["snapshot-begun-again"]),
+        (("1.0", "1.1"), (LSN % 2, LSN % 1), (), ["offset-set-back"]),
+        (("1.0", "2.0"), (LSN % 1, '{"snapshot":"last","lsn":2}'), (), []),
+    ],
+)
+def test_an_unfinished_snapshot_that_another_session_began_again_is_no_setback(writers, values, began, kinds):
+    first, second = (f"{writer} {value}" for writer, value in zip(writers, values, strict=True))
+    written = [*records(first), *records(second, first=1, time=9_000)]
+    inputs = INPUTS._replace(sessions=Sessions({1: began}))
+    found = judge_keys(read_offsets_key(KEY), [Placed(SHARED, scan(written)[KEY])], inputs)
+    assert [each.kind for each in found.suspicions] == kinds
+
+
 def test_only_keys_in_several_topics_have_several_stores():
     one, other = scan(records("1.0 1"))[KEY], scan(records("1.0 1", key=OTHER_KEY))[OTHER_KEY]
     placed = [Placed(SHARED, one), Placed(SECOND, one), Placed(SHARED, other), Placed(OWN, other)]

@@ -546,6 +546,65 @@ def test_a_target_that_equals_nothing_or_has_no_record_there_is_not_cut() -> Non
     assert cut(Log(Source(100).blocks), copy([]), (300, 100), 4) == [Piece(0, 0, 300, 100)]
 
 
+@pytest.mark.parametrize(
+    ("source", "copied", "count", "pieces"),
+    [
+        (100, [*range(50, 100), *range(50)], 2, [Piece(0, 50, 300, 100)]),
+        (100, [*range(50, 100), *range(50)], 4, [Piece(0, 50, 75, 75), Piece(225, 25, 300, 100)]),
+        (10, [5, 6], 4, [Piece(15, 0, 18, 1), Piece(18, 1, 30, 2)]),
+    ],
+)
+def test_pieces_go_forward_on_both_sides(source, copied, count, pieces) -> None:
+    with patch.multiple(blocks, LOOKED_FOR=8):
+        assert cut(Log(Source(source).blocks), copy(copied), (3 * source, len(copied)), count) == pieces
+
+
+def noting(log: Log, opened: list[int], taken: list[Block]) -> Log:
+    def blocks(start: int) -> Iterator[Block]:
+        opened.append(start)
+        return read(log.open(start), taken)
+
+    return log._replace(open=blocks)
+
+
+@pytest.mark.parametrize(
+    ("near", "opened"), [(3000, [0]), (2999, [1500, 0]), (750, [1500, 750, 0]), (749, [1500, 750, 375, 0])]
+)
+def test_the_place_of_a_time_is_halved_down_to_the_reach(near, opened) -> None:
+    places: list[int] = []
+    with patch.multiple(blocks, NEAR=near):
+        found = cut(noting(Log(Source(1000).blocks), places, []), copy(range(200)), (3000, 200), 2)
+    assert [(each.source_start, each.target_start) for each in found] == [(0, 0), (300, 100)]
+    assert places == opened
+
+
+@pytest.mark.parametrize(("looked_for", "blocks_read"), [(7, 1), (8, 2), (14, 2), (15, 3)])
+def test_a_cut_reads_no_more_of_the_target_than_is_looked_for(looked_for, blocks_read) -> None:
+    taken: list[Block] = []
+    with patch.multiple(blocks, LOOKED_FOR=looked_for):
+        cut(Log(Source(140).blocks), noting(copy(range(140)), [], taken), (420, 140), 2)
+    assert len(taken) == blocks_read
+
+
+class AtOnce(Source):
+    """Records of one time, that of the target's first ones."""
+
+    def blocks(self, start: int) -> Iterator[Block]:
+        return (each._replace(times=[7] * len(each.times)) for each in super().blocks(start))
+
+
+def test_a_cut_is_found_among_records_of_one_time_and_before_the_source_s_end() -> None:
+    with patch.multiple(blocks, NEAR=30):
+        same = cut(Log(AtOnce(1000).blocks), copy(range(20)), (3000, 20), 2)
+        far = cut(Log(Source(1000).blocks), copy(range(1000)), (90_000, 1000), 2)
+        nothing = cut(Log(Source(1000).blocks), copy([]), (3000, 100), 2)
+    assert [[(each.source_start, each.target_start) for each in made] for made in (same, far, nothing)] == [
+        [(0, 0), (30, 10)],
+        [(0, 0), (1500, 500)],
+        [(0, 0)],
+    ]
+
+
 def test_a_cut_is_looked_for_within_the_reach_of_its_time() -> None:
     """The records are there, but further from those of their age than clocks and order explain."""
     source, copied = Source(1000), range(1000)
