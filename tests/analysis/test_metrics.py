@@ -39,7 +39,7 @@ from eosctl.model.hanging import (
 from eosctl.model.ledger import JobSummary, RunSummary
 from eosctl.model.names import ConnectorTaskId, ProducerIdAndEpoch, TopicPartition
 from eosctl.model.report import Severity, Triage, Waiver
-from eosctl.model.skipped import Cause, Skipped, not_asked
+from eosctl.model.skipped import Cause, Coverage, Skipped, Unread, not_asked
 from eosctl.model.topics import PartitionOffsets, RecordCounts
 from eosctl.model.transactions import (
     NO_OWNER,
@@ -54,7 +54,7 @@ from eosctl.model.transactions import (
 )
 from eosctl.model.watch import Answers, Cycle, Metric, Panel, PanelKind, PanelRow, Sample
 from tests.analysis.config_records import Log
-from tests.analysis.evidence import BROKER, HEALTHY, NOW, A, B, but, described, inspection, worker
+from tests.analysis.evidence import BROKER, HEALTHY, NOW, A, B, but, commits, described, inspection, worker
 from tests.analysis.offset_records import AS_OF, record, report, topic
 
 CYCLE = Cycle(NOW, 1_500, {"brokers": 40, "workers": 6}, NOW - 30_000)
@@ -225,6 +225,7 @@ def test_long_labels_are_cut_and_two_that_are_then_one_are_one_series():
     assert values(samples, metrics.LEFT_OUT) == {("eosctl_test",): 1}
 
 
+UNCOVERED = Coverage(("owners",), (Unread("owners", "denied", Cause.DENIED, needed=True),))
 LEADER_OF = Ownership((LeaderOwner("g"),), ())
 TASK_OF = Ownership((TaskOwner("g", ConnectorTaskId("x", 3)),), ())
 PLACE = TopicPartition("out", 1)
@@ -251,6 +252,8 @@ def one(name="p", state=TransactionState.EMPTY, *, epoch=0, running_ms=None, own
         (listed(one()), {"Empty": 1, "Ongoing": 0}),
         (listed(one(), missing=("a broker is silent",)), {"Empty": 1}),
         (listed(missing=("a broker is silent",)), {}),
+        (replace(listed(), coverage=UNCOVERED), {}),
+        (replace(listed(one()), coverage=UNCOVERED), {"Empty": 1}),
     ],
 )
 def test_a_state_is_counted_as_0_only_where_every_coordinator_answered(asked, counts):
@@ -511,3 +514,55 @@ def test_metrics_that_no_panel_shows_have_a_last_row_of_their_own():
     assert list(metrics.with_all([row], [shown])) == [row]
     first, more = metrics.with_all([row], [shown, new])
     assert (first, more.title, [each.metrics for each in more.panels]) == (row, "More", [(new,)])
+
+
+def pending(log):
+    return list(values(connector_samples(diagnose(but(inspection=inspection(log)))), metrics.FENCING_PENDING).items())
+
+
+def test_rounds_of_fencing_are_pending_of_sources_that_exist_the_due_ones_first():
+    due = Log().writer(7).healthy("a", 1).healthy("b", 1).tasks("b", 0).commit("b", 1)
+    assert pending(due) == [(("b",), 1), (("a",), 0)]
+    assert pending(Log().writer(7).healthy("a", 1).config("s").tasks("s", 0).commit("s", 1)) == [(("a",), 0)]
+    assert pending(Log().writer(7).healthy("a", 1).tasks("z", 0).commit("z", 1).fencing("z", 1)) == [(("a",), 0)]
+
+
+def test_ids_near_expiry_are_counted_although_not_all_are_known():
+    week = int(BROKER["transactional.id.expiration.ms"])
+    known = {"g-x-0": NOW - week + 3_600_000}
+    for more, count in (({}, 1), ({"g-x-1": SILENT}, 1)):
+        found = connector_samples(diagnose(but(idle_since=known | more)))
+        assert values(found, metrics.IDS_NEAR_EXPIRY) == {(): count}
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "since", "ratios"),
+    [
+        (commits(silent_ms=9_000, longest_ms=9_000), None, {"0": 9}, {"0": 1}),
+        (
+            commits(silent_ms=9_000, longest_ms=9_000),
+            commits(silent_ms=18_000, longest_ms=9_000),
+            {"1": 18, "0": 9},
+            {"1": 2, "0": 1},
+        ),
+        (
+            commits(silent_ms=9_000, intervals=1),
+            commits(silent_ms=18_000, longest_ms=9_000),
+            {"1": 18, "0": 9},
+            {"1": 2},
+        ),
+        (
+            commits(silent_ms=9_000, longest_ms=9_000, days=6),
+            commits(silent_ms=18_000, intervals=1),
+            {"0": 9, "1": 18},
+            {},
+        ),
+    ],
+)
+def test_a_task_is_as_quiet_as_its_own_history_says_the_quietest_first(first, second, since, ratios):
+    known = {"g-x-0": first} | ({} if second is None else {"g-x-1": second})
+    samples = list(connector_samples(diagnose(but(commits=known))))
+    found = [values(samples, each) for each in (metrics.SINCE_COMMIT, metrics.QUIET_RATIO)]
+    assert [list(each.items()) for each in found] == [
+        [(("x", task), value) for task, value in each.items()] for each in (since, ratios)
+    ]

@@ -601,6 +601,13 @@ def test_a_task_that_is_quieter_than_ever_is_found_with_its_figures():
     assert said.cannot_tell == ()
 
 
+def test_of_several_quiet_tasks_the_quietest_is_described():
+    quieter = commits(silent_ms=5 * HOUR, longest_ms=HOUR)
+    [found] = answer("EOS160", with_commits(QUIET, quieter)).findings
+    assert found.message.startswith("task 1 is RUNNING and commits nothing since 5.0 h (so do 1 other tasks): ")
+    assert [task["task"] for task in found.evidence["tasks"]] == [0, 1]
+
+
 def test_it_is_information_where_no_week_is_known():
     [found] = answer("EOS160", with_commits(replace(QUIET, first_ms=QUIET.last_ms - 7 * DAY + 1))).findings
     assert found.severity is Severity.INFO

@@ -572,6 +572,8 @@ CANNOT_TELL: list[tuple[str, Evidence, str]] = [
     ("EOS121", but(statuses={"x": ConnectorStatus("x", "sink", "RUNNING", ())}, inspection=inspection()),
      "the config of x, which may set"),
     ("EOS117", but(idle_since={"g-x-0": NOW, "g-x-1": NOW}), ""),
+    ("EOS160", but(commits=QUIET | {"g-x-1": commits(silent_ms=60_000, intervals=29)}), ""),
+    ("EOS160", but(commits=QUIET | {"g-x-1": commits(silent_ms=60_001, intervals=29)}), "29 intervals"),
     ("EOS102", but(workers={A: worker(A), B: worker(B, enabled=SILENT)}), ""),
 ]  # fmt: skip
 
@@ -652,6 +654,8 @@ def test_a_thin_topic_of_one_replica_has_another_fix_than_one_with_unclean_elect
         0
     ]
     assert both.cure == one
+    alone = but(outputs={"x": ("out", "o")}, topics=facts(settings=unclean) | facts("o", 1), brokers={0: BROKER})
+    assert answer("EOS150", alone).findings[0].cure == two
 
 
 def test_a_decided_transaction_says_for_each_broker_why_it_has_no_marker() -> None:
@@ -667,6 +671,7 @@ def test_a_decided_transaction_says_for_each_broker_why_it_has_no_marker() -> No
         "no leader"
     )
     assert answer("EOS307", but(decided=(replace(leftover, missing=SILENT),))).cannot_tell == ("denied",)
+    assert len(answer("EOS307", but(decided=(leftover,), clock=ClusterClock(1, 1000, 5))).findings) == 1
     off = answer("EOS307", but(decided=(leftover,), clock=ClusterClock(1, 120_000, 5)))
     assert (off.findings, "how long transactions have been decided" in off.cannot_tell[0]) == ((), True)
     assert answer("EOS307", but(decided=(), clock=ClusterClock(1, 120_000, 5))).outcome == "fine"

@@ -1,6 +1,7 @@
 """Rules about transactional IDs and rounds of fencing: their figures, and the words that depend on them."""
 
 import pytest
+from msgspec.structs import replace
 
 from eosctl.analysis.rules.transactions import silence_s
 from eosctl.analysis.rules.workers import FixedBug
@@ -8,10 +9,14 @@ from eosctl.model.groups import ConnectGroup, GroupMember
 from eosctl.model.names import ConnectorTaskId
 from eosctl.model.report import Severity
 from eosctl.model.skipped import Skipped
+from eosctl.model.times import ClusterClock
+from eosctl.model.transactions import TransactionState
 from eosctl.model.versions import KafkaVersion
 from tests.analysis.evidence import (
     FILE,
+    NOW,
     ONE_COORDINATOR,
+    OUT_1,
     A,
     B,
     answer,
@@ -116,6 +121,21 @@ def test_a_record_of_more_tasks_than_a_connector_may_have_is_not_counted() -> No
 def test_tasks_without_an_id_are_counted(known, words) -> None:
     [found] = answer("EOS111", but(transactions=known)).findings
     assert found.message.startswith(words)
+
+
+@pytest.mark.parametrize(
+    ("timeout_ms", "ends"),
+    [(60_000, "in progress for 120 s; it times out 60 s after it began"), (2**31 - 1, "in progress for 120 s")],
+)
+def test_a_transaction_in_progress_says_when_it_times_out_unless_it_never_does(timeout_ms, ends) -> None:
+    held = replace(described("sink-0", TransactionState.ONGOING, NOW - 120_000, (OUT_1,)), timeout_ms=timeout_ms)
+    [found] = answer("EOS122", but(open_transactions=(held,))).findings
+    assert found.message == f"1 partition is held back by a transaction {ends}"
+
+
+def test_an_id_near_its_end_is_found_by_a_clock_that_agrees() -> None:
+    near = but(idle_since={"g-x-1": NOW - 604_800_000}, clock=ClusterClock(1, 1000, 5))
+    assert [each.subject for each in answer("EOS117", near).findings] == ["x"]
 
 
 @pytest.mark.parametrize(("owned", "more"), [((0,), ""), ((0, 1), " (and 1 more)")])

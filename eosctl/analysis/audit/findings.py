@@ -694,9 +694,13 @@ def _plain_data(log: PartitionLog, evidence: AuditSummaries) -> Iterator[Finding
     topic = evidence.topics[log.topic]
     if log.settled is None or topic.role is not TopicRole.OUTPUT:
         return
-    in_transactions = {each.connector: each.first_transactional for each in evidence.keys.connectors}
-    exact = {name: begun for name in topic.connectors if (begun := in_transactions.get(name)) is not None}
-    named, since = list(exact), min(exact.values(), default=0)
+    exact = {
+        each.connector: each.first_transactional
+        for each in evidence.keys.connectors
+        if each.first_transactional is not None
+    }
+    named = [name for name in topic.connectors if name in exact]
+    since = min((exact[name] for name in named), default=0)
     # Offsets are more exact than timestamps, which may be the source's: from them on, where transactions were seen.
     begun = [each.first_offset for each in log.settled.producers if each.records > each.plain_records]
     upgraded = max((each.upgraded or -1 for each in evidence.keys.connectors if each.connector in named), default=-1)

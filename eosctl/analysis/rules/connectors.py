@@ -161,7 +161,10 @@ def _breaking(evidence: Evidence) -> Iterator[Finding | Skipped]:
 
 def _timeouts(clients: Iterable[ClientConfig]) -> tuple[list[int], list[Skipped]]:
     """The transaction timeouts of the tasks' producers that are known, and why the others are not."""
-    found = [each.number(TIMEOUT) for each in clients]
+    return _apart([each.number(TIMEOUT) for each in clients])
+
+
+def _apart(found: Collection[int | Skipped]) -> tuple[list[int], list[Skipped]]:
     return [each for each in found if isinstance(each, int)], [each for each in found if isinstance(each, Skipped)]
 
 
@@ -229,9 +232,8 @@ def interval_ms(evidence: Evidence, connector: str) -> int | Skipped:
     if isinstance(files, Skipped) or not files:
         return not_asked(f"the interval of {connector} is the workers' {FLUSH}: give --worker-config")
     given = (Property(each.get(FLUSH, DEFAULT_FLUSH_MS), f"{FLUSH} of {name}") for name, each in files.items())
-    found = [known_number(FLUSH, each) for each in given]
-    unknown = [each for each in found if isinstance(each, Skipped)]
-    return unknown[0] if unknown else max(each for each in found if isinstance(each, int))
+    known, unknown = _apart([known_number(FLUSH, each) for each in given])
+    return unknown[0] if unknown else max(known)
 
 
 def _mirror(evidence: Evidence) -> Iterator[Finding | Skipped]:

@@ -326,10 +326,13 @@ def _check(kind: FindingKind, why: Why, what: str) -> Callable[[Evidence], Itera
     def check(evidence: Evidence) -> Iterator[Finding | Skipped]:
         found: dict[str, list[str]] = {}
         for each in () if isinstance(evidence.mirrors, Skipped) else evidence.mirrors:
-            said = each if isinstance(each, Skipped) else why(each, evidence.as_of)
+            if isinstance(each, Skipped):
+                yield each
+                continue
+            said = why(each, evidence.as_of)
             if isinstance(said, Skipped):
                 yield said
-            elif said is not None and isinstance(each, MirroredPartition):
+            elif said is not None:
                 found.setdefault(each.connector, []).append(f"{each.bounds.topic_partition} {said}")
         for name, places in found.items():
             yield kind.finding(
