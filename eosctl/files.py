@@ -119,6 +119,15 @@ def read_content(path: Path, kind: FileKind) -> bytes:
         raise _unreadable(path, kind, error) from error
 
 
+def list_files(directory: Path, kind: FileKind) -> tuple[Path, ...]:
+    """Its regular files that have no more bytes than their kind may have. ConfigError where it cannot be listed."""
+    try:
+        files = [each for each in sorted(directory.iterdir()) if each.is_file()]
+        return tuple(each for each in files if each.stat().st_size <= kind.most_bytes)
+    except OSError as error:
+        raise _unreadable(directory, kind, error) from error
+
+
 def read_bounded(file: BinaryIO, kind: FileKind) -> bytes:
     """The bytes of an open file; OSError, as for one that cannot be read, where it has more than its kind may have."""
     content = file.read(kind.most_bytes + 1)

@@ -13,7 +13,7 @@ from eosctl.analysis.transaction_log import fold_transaction_log
 from eosctl.analysis.transactions import owners_of
 from eosctl.codecs.flink_checkpoint import METADATA, decode_flink_checkpoint
 from eosctl.errors import UsageError
-from eosctl.files import FLINK_STATE, read_content
+from eosctl.files import FLINK_STATE, list_files, read_content
 from eosctl.model.leftovers import FlinkCheckpoint, Leftover, LeftoverKind, Leftovers, MissingMarker
 from eosctl.model.skipped import Skipped, read_or_skip
 from eosctl.model.text import pluralize
@@ -57,14 +57,11 @@ def read_checkpoint(path: Path, prefix: str) -> FlinkCheckpoint:
 
     Raises UsageError if a later checkpoint of the job lies beside it, ConfigError if it is none or cannot be read.
     """
-    metadata = path if path.is_file() else path / METADATA
-    beside = () if metadata == path else sorted(metadata.parent.iterdir())
-    files = [each for each in beside if each.name != METADATA and each.is_file()]
-    small = (each for each in files if each.stat().st_size <= FLINK_STATE.most_bytes)
-    found = decode_flink_checkpoint(
-        read_content(metadata, FLINK_STATE), (read_content(each, FLINK_STATE) for each in small), prefix
-    )
-    for other in metadata.parent.parent.glob(f"chk-*/{METADATA}"):
+    metadata = path / METADATA if path.is_dir() else path
+    content = read_content(metadata, FLINK_STATE)
+    files = [each for each in list_files(path, FLINK_STATE) if each != metadata] if path.is_dir() else []
+    found = decode_flink_checkpoint(content, (read_content(each, FLINK_STATE) for each in files), prefix)
+    for other in metadata.resolve().parent.parent.glob(f"chk-*/{METADATA}"):
         if (number := other.parent.name.removeprefix("chk-")).isdecimal() and int(number) > found.checkpoint_id:
             raise UsageError(f"{path} is not the last completed checkpoint", hint=f"give {other.parent}")
     return found

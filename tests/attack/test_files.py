@@ -208,6 +208,7 @@ MORE_READ = [
     ("export.json", ["offsets", "restore", "FILE", "--connector", "a", *NOBODY, "--group-id", "g", "--dry-run"]),
     ("renamed.json", ["offsets", "diff", "a", "b", "--rename-map", "FILE"]),
     ("listed", ["transactions", "leftovers", "--prefix", "a", "--commit-listed", "FILE", *NOBODY]),
+    ("chk-42", ["transactions", "leftovers", "--prefix", "a", "--flink-checkpoint", "FILE", *NOBODY]),
     ("a-0/00000000000000000000.log", ["transactions", "log", "--segment", "FILE"]),
     ("key.pem", _with("SSL", "ssl.keystore.type=PEM", "ssl.keystore.location=FILE")),
     (

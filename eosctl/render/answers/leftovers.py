@@ -5,9 +5,9 @@ from typing import Annotated
 
 from msgspec import Struct
 
-from eosctl.model.leftovers import Leftover, LeftoverKind, Leftovers
+from eosctl.model.leftovers import FLINK_SINK, Leftover, LeftoverKind, Leftovers
 from eosctl.model.skipped import Skipped
-from eosctl.model.text import pluralize
+from eosctl.model.text import first_few, pluralize
 from eosctl.model.times import rfc3339
 from eosctl.model.transactions import NO_TIMEOUT_MS, TransactionState
 from eosctl.render.answers.transactions import OwnerFields, PartitionRow, owner_fields
@@ -82,7 +82,7 @@ def view_leftovers(found: Leftovers) -> Document:
         data=LeftoversData(leftovers=rows, prefix=found.prefix, ids=found.ids),
         blocks=(LEFTOVERS,),
         prose=(f"{len(rows):,} of {pluralize(found.ids, 'transactional ID')} with this prefix have one open.",),
-        notes=(*_missing(found), *unread, *found.notes),
+        notes=(*_missing(found), *_of_flink(found), *unread, *found.notes),
     )
 
 
@@ -95,6 +95,17 @@ def _missing(found: Leftovers) -> Iterator[str]:
         for each in left.missing:
             at = "" if each.broker is None else f" (broker {each.broker})"
             yield f"{left.transactional_id} waits for the marker in {each.topic_partition}{at}: {each.why}"
+
+
+def _of_flink(found: Leftovers) -> Iterator[str]:
+    """Which of them a checkpoint may hold."""
+    opened = [each.transactional_id for each in found.leftovers if each.kind is LeftoverKind.OPEN]
+    shaped = [each for each in opened if FLINK_SINK.fullmatch(each) and not found.owners[each].owners]
+    if shaped:
+        yield (
+            f"by the shape of the ID a checkpoint of a Flink job may hold {first_few(shaped)}: restore the job, or "
+            "give --flink-checkpoint. Fencing loses the records"
+        )
 
 
 def _row(left: Leftover, found: Leftovers) -> LeftoverRow:
