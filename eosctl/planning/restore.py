@@ -423,7 +423,7 @@ class _Planner:
 
     def changing(self) -> tuple[ConnectorOffset, ...]:
         """The offsets of the file without those from which the connector goes on anyway."""
-        if self._moves_on or not self._request.topics:
+        if self._moves_on:
             return self._request.offsets
         own = self._entries[self._request.topics[-1]]
         now = {
@@ -494,8 +494,7 @@ class _Planner:
 
     @property
     def _is_to_stop(self) -> bool:
-        exists = isinstance(self._now, ConnectorFacts) and self._now.state is not None
-        return self._request.stop and exists and self._not_stopped() is not None
+        return self._request.stop and isinstance(self._now, ConnectorFacts) and self._not_stopped() is not None
 
     @property
     def _moves_on(self) -> bool:

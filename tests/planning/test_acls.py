@@ -19,6 +19,7 @@ from eosctl.model.client_roles import (
 from eosctl.model.offsets import SourceSupport
 from eosctl.model.skipped import Skipped
 from eosctl.model.versions import KafkaVersion
+from eosctl.model.whole_numbers import MOST_TASKS
 from eosctl.planning.acl_difference import compare_acls
 from eosctl.planning.acls import merge_overlapping, plan_acls
 
@@ -358,6 +359,42 @@ def test_nothing_is_planned_on_what_is_not_a_topics_name_and_the_rest_is():
     }
     assert {each.id for each in found.findings} == {"EOS074"}
     assert "admin Write TransactionalId g-c-0" in lines(found)
+
+
+def test_topic_creation_settings_count_where_the_worker_creates_topics():
+    creating = with_settings(SOURCE, topic_creation_default_partitions="1")
+    given = {key: each.value for key, each in WORKER.properties.items()}
+    for enabled, needed in (("true", True), ("false", False)):
+        worker = worker_of(given | {"topic.creation.enable": enabled}, "w")
+        asked = AclRequest((ConnectCluster((worker,), (creating,)),), SourceSupport.DISABLED)
+        found = lines(plan_acls(asked, _no_certificate), "admin")
+        assert ("admin Describe Topic out" in found) is needed
+
+
+@pytest.mark.parametrize(
+    ("setting", "phase", "version", "needed"),
+    [
+        ("false", SourceSupport.DISABLED, (2, 7), None),
+        ("true", SourceSupport.DISABLED, (2, 7), False),
+        ("false", SourceSupport.ENABLED, (2, 7), True),
+        ("true", SourceSupport.DISABLED, (2, 8), None),
+        ("true", SourceSupport.ENABLED, (2, 8), None),
+    ],
+)
+def test_idempotence_is_granted_to_brokers_before_2_8_for_a_producer_that_has_it(setting, phase, version, needed):
+    given = with_settings(SOURCE, producer_override_enable_idempotence=setting)
+    found = plan(given, phase=phase, broker_version=KafkaVersion(*version))
+    wanted = "producer IdempotentWrite Cluster kafka-cluster"
+    assert [each.is_optional for each in found.bindings if line(each) == wanted] == ([] if needed is None else [needed])
+
+
+@pytest.mark.parametrize(("tasks", "prefixed"), [(MOST_TASKS, False), (MOST_TASKS + 1, True)])
+def test_ids_are_named_one_by_one_up_to_the_most_tasks_of_any_cluster(tasks: int, prefixed: bool, monkeypatch):
+    monkeypatch.setattr("eosctl.planning.client_acls.MOST_TASKS", 3)
+    claimed = replace(SOURCE, task_count_record=tasks - MOST_TASKS + 3)
+    found = lines(plan(claimed), "admin")
+    assert ("admin Write TransactionalId prefixed g-c-" in found) is prefixed
+    assert ("admin Write TransactionalId g-c-2" in found) is not prefixed
 
 
 def test_a_connector_that_claims_more_tasks_than_any_cluster_runs_has_a_prefix():

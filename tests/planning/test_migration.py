@@ -854,6 +854,9 @@ def test_ids_of_each_cluster_must_be_free_in_that_cluster():
         if isinstance(planned.step, FenceProducers)
     ]
     assert free == [(S, {S}), (T, {T})]
+    idle = plan_migration(ELSEWHERE, replace(facts, fenced_ids={S: (), T: ("h-c-0",)})).plan
+    sides = {each.side for step in idle.steps for each in step.preconditions if isinstance(each, NoLiveOwner)}
+    assert sides == {T}, "where no ID is taken none must be free"
 
 
 def test_a_connector_that_stays_in_its_connect_cluster_is_not_asked_for_in_another():

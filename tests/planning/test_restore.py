@@ -12,6 +12,7 @@ from eosctl.codecs.plan import decode_plan, encode_plan
 from eosctl.errors import Refused
 from eosctl.model.connectors import needs_history
 from eosctl.model.migration import (
+    ConnectClusters,
     KeptHistory,
     MergeRule,
     MigrationFacts,
@@ -19,7 +20,14 @@ from eosctl.model.migration import (
     Move,
 )
 from eosctl.model.names import Side
-from eosctl.model.offsets import ConnectorOffset, OffsetsTopic, ReplicationSlot, SourceRead, SourceServer
+from eosctl.model.offsets import (
+    ConnectorOffset,
+    KnownPhase,
+    OffsetsTopic,
+    ReplicationSlot,
+    SourceRead,
+    SourceServer,
+)
 from eosctl.model.plan import (
     Plan,
     PlannedStep,
@@ -48,7 +56,7 @@ from eosctl.planning.restore import NewConnector, RestoreRequest, find_differenc
 from eosctl.planning.undo import undo_plan
 from eosctl.render.answers.plan import view_plan
 from tests.planning.offsets_topics import Written, java, topic_of
-from tests.planning.test_migration import ALL, CREATE, FACTS, KEY, NEW_FACTS, RUNNING, S, T, kinds
+from tests.planning.test_migration import ALL, CREATE, FACTS, KEY, NEW_FACTS, OWN, OWN_FACTS, RUNNING, S, T, kinds
 
 RESTORE = RestoreRequest("c", "g", ("old",), ())
 STOPPED_C = ConnectorStopped(S, "c")
@@ -107,6 +115,33 @@ def test_a_file_with_the_present_offsets_is_reported_to_change_nothing() -> None
     assert ", no offset to write: those of the file are the present ones." in view_plan(same).prose[0]
     other = restored(request, old=java(3, {key: b'{"position":12}'}))
     assert ([*writes(other)], [each.id for each in other.findings]) == (["old"], ["EOS411"])
+
+
+@pytest.mark.parametrize(("kept", "findings"), [(False, []), (True, ["EOS411"])])
+def test_a_running_connector_moves_on_until_a_kept_plan_is_applied(kept: bool, findings: list[str]) -> None:
+    key = b'["c",{"filename":"f"}]'
+    same = ConnectorOffset({"filename": "f"}, {"position": 9})
+    facts = replace(RUNNING, offsets={(S, "old"): topic_of("old", 3, java(3, {key: b'{"position":9}'}))})
+    planned = plan_restore(replace(RESTORE, offsets=(same,), stop=True, kept=kept), facts)
+    assert [each.id for each in planned.findings] == findings
+    assert bool(writes(planned)) is kept
+
+
+@pytest.mark.parametrize(("own_topic", "refused"), [(True, True), (False, False)])
+def test_offsets_of_an_own_topic_are_where_the_producer_writes(own_topic: bool, refused: bool) -> None:
+    clusters = ConnectClusters("k", {"c": "l"}, {"c": "there:9092"}, KnownPhase.NOT_ENABLED)
+    planned = plan_restore(
+        replace(RESTORE, offsets=(AT_9,), own_topic=own_topic, force=True), replace(FACTS, clusters=clusters)
+    )
+    assert any("its offsets are in cluster l" in each for each in planned.objections) is refused
+
+
+def test_an_own_topic_that_exists_has_to_be_compact() -> None:
+    not_compact = TopicNow(TopicFacts("own", 25, 1, {"cleanup.policy": "delete"}), "id")
+    facts = replace(OWN_FACTS, topics={**OWN_FACTS.topics, (S, "own"): not_compact})
+    assert plan_restore(OWN, OWN_FACTS).objections == ()
+    [said] = plan_restore(OWN, facts).objections
+    assert "own" in said
 
 
 def test_a_key_in_two_partitions_is_written_to_both() -> None:
