@@ -283,7 +283,7 @@ def read_record(
     """The change or row in a record of the table's topic, in Debezium's envelope or as a plain row. Raises Unusable.
 
     A record's key need not be the primary key (message.key.columns, ValueToKey): where the row has that, too, both must
-    be the same.
+    be the same. With a key path only the row counts, and its columns are the members beside the key.
     """
     read = None if value is None else _object(value, "value")
     if read is not None and read.get("op") == "t" and "source" in read:
@@ -294,16 +294,34 @@ def read_record(
     if name is not None and name not in (table.name, *table.parts):
         raise Unusable(f"they are of another table, {name}")
     before = read.get("before") if isinstance(read, dict) and isinstance(read.get("before"), dict) else None
-    found = {
-        text
-        for each in (_keyed(table, key), row, before if row is None else None, read if row is None else None)
-        if each and (text := key_text(table, each, handling)) is not None
-    }
+    keyed = _keyed(table, key)
+    others: Sequence[Mapping[str, object] | None] = (before, read) if row is None else ()
+    if handling.key_path:
+        others = tuple(_beside_key(table, each, handling.key_path) for each in others)
+        keyed, row = {}, _beside_key(table, row, handling.key_path)
+    found = {text for each in (keyed, row, *others) if each and (text := key_text(table, each, handling)) is not None}
     if len(found) > 1:
         raise Unusable("their keys are other ones than the primary keys of their rows")
     if not found:
         raise Unusable("the primary key is missing in key and value, or is not JSON")
     return TopicRecord(found.pop(), row, position)
+
+
+def _beside_key(
+    table: CapturedTable, row: Mapping[str, object] | None, paths: Sequence[Sequence[str]]
+) -> Mapping[str, object] | None:
+    """The members beside the key's, and the key's values by the names of its columns; None where a path has no end."""
+    members: dict[str, object] = {}
+    key: dict[str, object] = {}
+    for column, (*way, name) in zip(table.key, paths, strict=True):
+        place: object = row
+        for each in way:
+            place = place.get(each) if isinstance(place, dict) else None
+        if not isinstance(place, dict) or name not in place:
+            return None
+        members |= place
+        key[column.name] = place[name]
+    return members | key
 
 
 def _keyed(table: CapturedTable, key: bytes | None) -> Mapping[str, object]:
@@ -439,7 +457,7 @@ class RowReader:
         self._names = frozenset({None, table.name, *table.parts})
         self._of_table = [_table_reader(each) for each in table.columns]
         self._of_topic = [_topic_reader(each, handling) for each in table.columns]
-        self._decoders = _decoders(table.columns)
+        self._decoders = None if handling.key_path else _decoders(table.columns)
         self._digested = [number for number, each in enumerate(table.columns) if each.kind in DIGESTED]
         self._decimals = [number for number, each in enumerate(table.columns) if each.kind is ColumnKind.DECIMAL]
         self._key = [table.columns.index(each) for each in table.key]

@@ -193,6 +193,14 @@ SourceTable: TypeAlias = Annotated[
         help="Compare only this table with its topic. May be repeated. [default: all that the connector captures]",
     ),
 ]
+KeyPath: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        metavar="PATH",
+        help="The primary key in the record's row, such as data.id, where the record's key is another one. Its columns "
+        "are the members beside it.",
+    ),
+]
 Chunk: TypeAlias = Annotated[int, typer.Option(metavar="N", min=1, max=100_000, help="Rows of one query.")]
 Rate: TypeAlias = Annotated[
     int | None, typer.Option(metavar="N", min=1, help="Read at most N rows of the database a second.")
@@ -223,6 +231,7 @@ def source(
     request: "OffsetsRequest",
     source_dsn: AuditedSource = None,
     table: SourceTable = None,
+    key_path: KeyPath = None,
     chunk: Chunk = 5000,
     rate: Rate = None,
     sample: Sample = None,
@@ -265,6 +274,7 @@ def source(
         offsets=request, source_dsn=source_dsn, tables=tuple(table or ()), chunk=chunk, rate=rate, sample=sample,
         state=state, wait_s=wait, caught_up=caught_up, evidence=audit_request.evidence_request(evidence, sign_key),
         spark=SparkOptions(master, remote, executor_properties) if engine is EngineName.SPARK else None,
+        key_path=key_path,
     )  # fmt: skip
     with Session(options) as session:
         report = source_audit.audit_source(session, asked, lambda found: json_of(view_source_audit(found), found))

@@ -71,13 +71,18 @@ class CapturedTable(Struct, frozen=True, dict=True):
 
 
 class Handling(NamedTuple):
-    """Debezium's settings that decide how a value is written, with its defaults."""
+    """Debezium's settings that decide how a value is written, with its defaults.
+
+    key_path is the user's: for each column of the primary key its place in the row, member by member. Empty: the key is
+    the record's, or in the row.
+    """
 
     decimals: str = "precise"
     times: str = "adaptive"
     binaries: str = "bytes"
     unavailable: str = "__debezium_unavailable_value"
     unsigned: str = "long"
+    key_path: tuple[tuple[str, ...], ...] = ()
 
 
 class SourcePoint(NamedTuple):

@@ -91,6 +91,7 @@ class SourceAuditRequest(HiddenFields, frozen=True, kw_only=True):
     caught_up: bool = False
     evidence: EvidenceRequest | None = None
     spark: SparkOptions | None = None
+    key_path: str | None = None
 
     @property
     def connector(self) -> str | None:
@@ -125,11 +126,12 @@ def audit_source(
     config = _config_of(reader, request)
     with _open_source(request.source_dsn, session.timeout_s) as source:
         tables = _captured(source, config, request)
+        handling = _handling(config)._replace(key_path=_key_path(request.key_path, tables))
         names = reader.topic_names()
         of = f"{source.name} and {request.connector or 'tables'} in cluster {reader.cluster_id}"
         with (
             _state_file(request.state) as file,
-            TableComparison(file, of, _handling(config)) as kept,
+            TableComparison(file, of, handling) as kept,
             opened() as log,
             _read_apart(session, request.spark) as apart,
         ):
@@ -185,6 +187,7 @@ def _command_line(session: Session, request: SourceAuditRequest, report: SourceA
         ("--connector", request.offsets.connectors),
         ("--source-dsn", (report.source,)),
         ("--table", request.tables),
+        ("--key-path", () if request.key_path is None else (request.key_path,)),
         ("--sample", () if request.sample is None else (str(request.sample),)),
     ):
         words += (word for value in values for word in (name, value))
@@ -272,6 +275,23 @@ def _handling(config: Mapping[str, str]) -> Handling:
         config.get("unavailable.value.placeholder", given.unavailable),
         config.get("bigint.unsigned.handling.mode", given.unsigned),
     )
+
+
+def _key_path(text: str | None, tables: Sequence[CapturedTable]) -> tuple[tuple[str, ...], ...]:
+    """Raises UsageError where it cannot be the place of one table's primary key."""
+    if text is None:
+        return ()
+    paths = tuple(tuple(each.strip().split(".")) for each in text.split(","))
+    [table] = tables if len(tables) == 1 else [None]
+    if table is None:
+        raise UsageError("--key-path is the place of one table's key", hint="name the table: --table SCHEMA.NAME=TOPIC")
+    if len(paths) != len(table.key) or not all(map(all, paths)):
+        names = first_few([each.name for each in table.key])
+        raise UsageError(
+            f"--key-path {text} has {len(paths)} paths, and the primary key of {table.label} is {names}",
+            hint="write one path for each column, with commas between: data.id,data.part",
+        )
+    return paths
 
 
 def _captured(

@@ -212,6 +212,7 @@ HANDLINGS = st.builds(
     st.sampled_from(["precise", "string", "double"]),
     st.sampled_from(["adaptive", "adaptive_time_microseconds", "connect"]),
     st.sampled_from(["bytes", "base64", "hex"]),
+    key_path=st.just(()),
 )
 SOURCES = st.one_of(
     st.fixed_dictionaries({}, optional={"lsn": VALUES, "txId": VALUES, "file": VALUES, "pos": VALUES, "table": VALUES}),

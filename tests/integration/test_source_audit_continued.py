@@ -167,6 +167,23 @@ def test_executors_give_the_ranges_in_their_order_and_say_how_far_they_are(order
     assert sorted(done) == sorted(each.size for each in pieces)
 
 
+@pytest.mark.variation
+def test_events_that_have_the_key_at_a_path_are_compared_by_it(orders: Compared, fresh_name: FreshName):
+    """Records are keyed by customer, and two of them have keys that are rows' too."""
+    topic, producer = fresh_name("events"), Producer({"bootstrap.servers": orders.servers, "linger.ms": 50})
+    create_topic(orders.servers, topic, partitions=1)
+    for key in range(1, ROWS + 1):
+        if key not in MISSING:
+            row = {"order": key, "name": "another" if key in DIFFERING else f"row {key}", "price": key}
+            producer.produce(topic, json.dumps({"type": "placed", "data": row}), json.dumps({"id": key % 10}))
+    producer.flush(60)
+    found = orders._replace(topic=topic).run("--key-path", "data.order")
+    assert (found["missing"], found["extra"], found["differing"], found["undecided"]) == (3, 0, 5, 0), found
+    refused = subprocess.run(orders.command("--key-path", "a,b"), capture_output=True, text=True, check=False)
+    assert refused.returncode == 2
+    assert "has 2 paths, and the primary key of public.orders is id" in refused.stderr
+
+
 def test_rows_of_an_heir_and_rows_that_a_policy_hides_are_not_taken_for_the_table_s(orders: Compared):
     database, execute = orders.database, orders.postgresql.execute
     execute("CREATE TABLE later_orders (PRIMARY KEY (id)) INHERITS (orders)", database)
