@@ -132,7 +132,12 @@ MergeWith: TypeAlias = Annotated[
         show_default=False,
     ),
 ]
-MskCluster: TypeAlias = Annotated[str, typer.Option(metavar="ARN", help="The cluster's ARN for --emit msk.")]
+MskCluster: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        metavar="ARN", help="The cluster's ARN for --emit msk. [default: one with placeholders]", show_default=False
+    ),
+]
 StatusStorageTopic: TypeAlias = Annotated[
     str, typer.Option(metavar="TOPIC", help="The workers' status.storage.topic, without --worker-config.")
 ]

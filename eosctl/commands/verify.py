@@ -27,10 +27,10 @@ def verify(options: GlobalOptions, file: File, signer_key: SignerKey = None) -> 
     """Check an evidence file, its signature, and its records.
 
     Use it to check the result of an audit that somebody sent you. It refuses a file in which a byte was altered, and a
-    signature in FILE.sig that is not that of the file. Without a signature, the writer of a file can write its digest
-    too. With --signer-key, the file must be signed by that key; ssh-keygen -Y verify -n eosctl-evidence checks the
-    same. With -b, it reads the audited ranges again and compares their SHA-256: ranges that were deleted or compacted
-    since are named, and the answer is cannot-tell. Nothing is written.
+    signature in FILE.sig that is not that of the file. Without a signature, a forger can write a matching digest. With
+    --signer-key, the file must be signed by that key; ssh-keygen -Y verify -n eosctl-evidence checks the same. With -b,
+    it reads the audited ranges again and compares their SHA-256: ranges that were deleted or compacted since are named,
+    and the answer is cannot-tell. Nothing is written.
 
     Examples:
       eosctl verify audit.json

@@ -397,7 +397,7 @@ class RangeEvidence(Struct, frozen=True):
 
 
 class TransactionStatistics(Struct, frozen=True):
-    """Transactions of one connector (None: of producers that are no known task's).
+    """Transactions of one connector (None: of producers of no known task).
 
     sizes and durations are histograms: key n counts transactions of 2^(n-1) up to 2^n - 1 records or ms, key 0 counts
     zeros. aborted_records and aborted_bytes are what readers with read_uncommitted saw and others did not.

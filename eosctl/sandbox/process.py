@@ -81,7 +81,8 @@ class Process:
                 )
             if time.monotonic() > deadline:
                 self.kill()
-                raise TimedOut(f"{self.name} was not ready in time\n{self.log_tail()}", hint=self._hint())
+                hint = f"the machine may be too busy: try again; {self._hint()}"
+                raise TimedOut(f"{self.name} was not ready in time; its log ends:\n{self.log_tail()}", hint=hint)
             time.sleep(POLL_S)
 
     def stop(self, deadline_s: float = STOP_DEADLINE_S, how: signal.Signals = signal.SIGTERM) -> None:

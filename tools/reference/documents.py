@@ -9,17 +9,19 @@ INTRODUCTION: Final = """\
 # Documents
 
 Each document that `-o json` prints has a `kind`, and a JSON Schema: `eosctl schema KIND` prints it, and it is published
-beside this page as `schemas/KIND.json`. [Scripting](scripting.md#read-the-answer) says how to read one.
+beside this page as `schemas/KIND.json`. [Scripting](scripting.md#read-the-answer) says how to read one. The version is
+1 unless the table names another.
 
-| kind | version | printed by | what it holds |
-|---|---|---|---|
+| kind | printed by | what it holds |
+|---|---|---|
 """
 
 
 def documents_page(kinds: Iterable[DocumentKind], notice: str) -> str:
     """Every kind with the commands that print it."""
     rows = (
-        f"| `{each.name}` | {each.version} | {', '.join(f'`{command}`' for command in each.commands)} "
+        f"| `{each.name}`{f', version {each.version}' if each.version > 1 else ''} "
+        f"| {', '.join(f'`{command}`' for command in each.commands)} "
         f"| {' '.join((each.data.__doc__ or '').split())} |\n"
         for each in kinds
     )

@@ -65,7 +65,7 @@ def _section(command: CommandHelp, level: int) -> str:
 
 def _body(command: CommandHelp) -> Iterator[str]:
     if not command.is_group:
-        yield from ("```text", command.usage, "```", "")
+        yield from ("```none", command.usage, "```", "")
     for paragraph in command.paragraphs:
         yield from (_prose(paragraph), "")
     for title, block in command.blocks.items():
@@ -97,14 +97,19 @@ def _shared(commands: Sequence[CommandHelp]) -> str:
         parts += [f"## {subject}", "", "| option | meaning | environment |", "|---|---|---|"]
         for each in (known[option.name] for option in options):
             environment = f"`{each.environment}`" if each.environment else ""
-            parts.append(f"| `{_pipes(shown(each))}` | {_cell(each.help)} | {environment} |")
+            parts.append(f"| `{_option(each)}` | {_cell(each.help)} | {environment} |")
         parts.append("")
     return "\n".join(parts)
 
 
 def _table(parameters: Sequence[Parameter]) -> Iterator[str]:
     yield from ("| option | meaning |", "|---|---|")
-    yield from (f"| `{_pipes(shown(each))}` | {_cell(each.help)} |" for each in parameters)
+    yield from (f"| `{_option(each)}` | {_cell(each.help)} |" for each in parameters)
+
+
+def _option(parameter: Parameter) -> str:
+    """With spaces between the choices, so that a page breaks a long list of them."""
+    return _pipes(shown(parameter).replace("|", " | "))
 
 
 def _cell(text: str) -> str:

@@ -21,8 +21,8 @@ too: the name of the cluster's profile, empty where none is in use. `eosctl doct
 - **The number of series is bounded**: *most* is how many one cluster has of a metric. A long list shows its worst
   entries; `eosctl_series_left_out` counts the others. Labels are cut after 200 characters.
 
-| metric | labels | most | meaning |
-|---|---|---|---|
+| metric, labels | most | meaning |
+|---|---|---|
 """
 
 
@@ -50,8 +50,9 @@ def _alert(alert: Alert) -> str:
 
 def metrics_page(metrics: Iterable[Metric], notice: str) -> str:
     """Every metric with its labels, its bound and its meaning."""
-    rows = (
-        f"| `{each.name}` | {', '.join(f'`{label}`' for label in each.labels)} | {each.bound} | {each.help} |\n"
-        for each in metrics
-    )
+    rows = (f"| `{each.name}`{_labels(each)} | {each.bound} | {each.help} |\n" for each in metrics)
     return f"<!-- {notice} -->\n\n{INTRODUCTION}{''.join(rows)}"
+
+
+def _labels(metric: Metric) -> str:
+    return f" by {', '.join(f'`{each}`' for each in metric.labels)}" if metric.labels else ""

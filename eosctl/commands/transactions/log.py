@@ -14,9 +14,7 @@ from eosctl.shell.options import GlobalOptions, answer, judging, showing
 
 app = typer.Typer()
 
-LoggedIds: TypeAlias = Annotated[
-    list[str] | None, typer.Argument(metavar="ID", help="Only these IDs; without this option all.")
-]
+LoggedIds: TypeAlias = Annotated[list[str] | None, typer.Argument(metavar="ID", help="Only these IDs. [default: all]")]
 LogHistory: TypeAlias = Annotated[bool, typer.Option("--history", help="Show every record and its effect.")]
 SegmentFiles: TypeAlias = Annotated[
     list[Path] | None,

@@ -159,7 +159,7 @@ class ReadRangeRow(Struct, frozen=True):
 class StatisticsRow(Struct, frozen=True):
     """Transactions of a connector (null: of no known task); histograms count by bucket, n for 2^(n-1) to 2^n - 1."""
 
-    connector: Annotated[str | None, "whose transactions; - for producers that are no known task's"]
+    connector: Annotated[str | None, "whose transactions; - for producers of no known task"]
     committed: Annotated[int, "transactions that were committed"]
     aborted: Annotated[int, "transactions that were aborted"]
     records: Annotated[int, "records in the transactions"]
@@ -243,7 +243,7 @@ class WitnessRow(Struct, frozen=True):
     finding_id: Annotated[str, col("the finding that it shows", "FINDING")]
     name: str
     subject: Annotated[str, "the connector, or the partition of a mirror's source"]
-    words: Annotated[str, col("what to see in the records", "WITNESS")]
+    words: Annotated[str, col("what the records show", "WITNESS")]
     topic: str
     partition: int
     offset: int

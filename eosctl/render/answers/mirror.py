@@ -79,7 +79,7 @@ class MirroredPairRow(Struct, frozen=True):
     gap_ranges: list[StretchRow]
     repeat_records: Annotated[int, col("repeated target records", "REPEATS")]
     repeat_ranges: list[StretchRow]
-    late_records: Annotated[int, col("target records after a record that follows them in the source", "LATE")]
+    late_records: Annotated[int, col("target records that come after a later source record", "LATE")]
     late_ranges: list[StretchRow]
     aborted_records: Annotated[int, col("target records of aborted source transactions", "ABORTED")]
     aborted_ranges: list[StretchRow]

@@ -119,12 +119,14 @@ class PrefixRow(Struct, frozen=True):
     prefix: Annotated[str, "the IDs without the numbers, UUIDs, hashes and pod names at their end"]
     ids: Annotated[int, "IDs that their coordinators keep"]
     open: Annotated[int, "with a transaction in progress"]
-    new: Annotated[int, col("first initialized within a day, or more: compaction removes first records", "NEW-24H")]
+    new: Annotated[
+        int, col("first initialized within a day, or earlier if compaction removed its first records", "NEW-24H")
+    ]
     idle: Annotated[int, col("not used for a day", "IDLE-24H")]
-    idle_per_day: Annotated[float, col("of these, as many as fall on one day", "IDLE-PER-DAY")]
+    idle_per_day: Annotated[float, col("IDLE-24H, averaged over the days in which they became idle", "IDLE-PER-DAY")]
     used_once: Annotated[int, "idle ones with one producer and at most one transaction"]
     used_again: Annotated[int, "idle ones with more; compaction left too few records of the others"]
-    expiring: Annotated[int | None, "of these, in the last seventh of transactional.id.expiration.ms"]
+    expiring: Annotated[int | None, "USED-AGAIN in the last seventh of transactional.id.expiration.ms"]
     first_expiry: Annotated[str | None, "when the first of them is forgotten, UTC"]
     first_expiring_id: str | None
 

@@ -50,7 +50,7 @@ class ComparedTableRow(Struct, frozen=True):
     at: Annotated[str | None, "the position of the source's log at which the last rows were read"]
     sample_of: Annotated[int | None, col("rows of the table, where only a sample was read", "OF")]
     unseen_at_most: Annotated[
-        int | None, col("rows that may be missing or differ though no row of the sample does", "UNSEEN")
+        int | None, col("at most this many rows may be missing or differ, by the sample (95 %)", "UNSEEN")
     ]
     queries: int
 

@@ -73,7 +73,13 @@ TABLES: Final = (
     Table("held_back", (PLACE, AGE, ID, TASK), title="Read_committed consumers are held back"),
     Table(
         "hanging",
-        (PLACE, AGE, ID, TASK, Column("ADVICE", "advice", "what to do: abort, fence, complete or wait")),
+        (
+            PLACE,
+            AGE,
+            ID,
+            TASK,
+            Column("ADVICE", "advice", "what to do: abort, commit, fence, complete, wait or unknown"),
+        ),
         title="Hanging transactions",
     ),
     Table(
