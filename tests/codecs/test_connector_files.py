@@ -13,6 +13,7 @@ from eosctl.codecs.connector_files import (
     decode_connector,
     decode_connectors,
     decode_worker_file,
+    decode_worker_properties,
     known_connector,
 )
 from eosctl.codecs.offsets_topic import offsets_in
@@ -441,6 +442,27 @@ def test_a_file_for_one_connector_holds_one():
 def test_what_is_no_config_of_a_connector_is_refused(text: str, said: str):
     with pytest.raises(ConfigError, match=said):
         decode_connectors(text, "f")
+
+
+@pytest.mark.parametrize(
+    ("tasks_max", "refused"),
+    [("2", False), (" 2 ", False), ("${env:TASKS}", False), ("x", True), ("-1", True), ("\u0662", True), ("1.0", True)],
+)
+def test_the_most_tasks_are_a_whole_number_or_a_reference(tasks_max: str, refused: bool):
+    text = json.dumps({"name": "c", "config": {"connector.class": "C", "tasks.max": tasks_max}})
+    if refused:
+        with pytest.raises(ConfigError, match="not a whole number"):
+            decode_connectors(text, "f")
+    else:
+        assert len(decode_connectors(text, "f")) == 1
+
+
+def test_of_a_workers_settings_only_harmless_ones_of_clients_are_kept():
+    text = "group.id=g\nproducer.linger.ms=5\nproducer.sasl.jaas.config=x\nown.setting=1\nlisteners=http://w:8083\n"
+    found = decode_worker_properties(text, "f")
+    assert found["group.id"] == "g"
+    assert {"producer.sasl.jaas.config", "own.setting"}.isdisjoint(found)
+    assert found.get("producer.linger.ms") == "5"
 
 
 def test_a_digest_of_a_config_is_of_the_settings_that_are_given():

@@ -15,7 +15,16 @@ from hypothesis import strategies as st
 from msgspec import Struct, defstruct
 
 from eosctl.codecs.json_nouns import JsonNoun
-from eosctl.codecs.json_text import NotJson, halves_as_text, int_value, read_json, read_text
+from eosctl.codecs.json_text import (
+    MOST_NESTED,
+    NotJson,
+    halves_as_text,
+    int_value,
+    is_too_deep,
+    load_json,
+    read_json,
+    read_text,
+)
 from eosctl.codecs.plan import JournalEntry, JournalHead
 from eosctl.codecs.record_batches import decode_ending, decode_shown, encode_transactional_batch
 from eosctl.codecs.snapshot import IN_LINES, LINES, SECTIONS
@@ -74,6 +83,30 @@ def test_json_that_jackson_accepts_is_read(data, value):
 def test_text_that_jackson_refuses_is_not_json(data):
     with pytest.raises(NotJson):
         read_json(data)
+
+
+@pytest.mark.parametrize(
+    ("text", "deep"),
+    [
+        ("[" * MOST_NESTED + "]" * MOST_NESTED, False),
+        ("[" * (MOST_NESTED + 1) + "]" * (MOST_NESTED + 1), True),
+        ("[" + "[]," * MOST_NESTED + "[]]", False),
+        ("[" + '"[",' * (MOST_NESTED + 1) + "1]", False),
+        ('{"a":' * MOST_NESTED + "[1]" + "}" * MOST_NESTED, True),
+        ("[{}]" * MOST_NESTED, False),
+    ],
+)
+def test_nesting_is_counted_where_it_is_open(text: str, deep: bool):
+    assert is_too_deep(text) is deep
+
+
+@pytest.mark.parametrize("text", ["1e999", "-1e999", "[NaN]", '["\\ud800"]', "[" * 201 + "]" * 201, "9" * 5_000])
+def test_a_file_holds_no_json_that_others_read_otherwise(text: str):
+    with pytest.raises(json.JSONDecodeError):
+        load_json(text)
+    assert load_json("1e308") == 1e308
+    assert load_json('["\\ud83d\\ude00"]') == ["😀"]
+    assert load_json('["\\ud800"]', halves=True) == ["\ud800"]
 
 
 def test_a_refusal_never_quotes_the_bytes():

@@ -8,17 +8,20 @@ import pytest
 from msgspec.structs import replace
 
 from eosctl.model.acls import AclBinding, Operation, topic, transactional_id
+from eosctl.model.audit import AuditVerdict
 from eosctl.model.connector_description import ListedConnectors
 from eosctl.model.groups import ListedGroup
 from eosctl.model.hanging import GroupReading
-from eosctl.model.names import TopicPartition
+from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
 from eosctl.model.report import Explained, FindingKind, Severity
 from eosctl.model.rules import Diagnosis, Rule, RuleAnswer, Versions, Whose
 from eosctl.model.sandbox import SandboxEnvironment, SandboxStatus, StartedSandbox, StoppedSandbox
 from eosctl.model.skipped import Cause, Coverage, Skipped, Unread
+from eosctl.model.source_audit import RowDifference
 from eosctl.model.tracing import Absence, NoRecord
+from eosctl.model.transactions import ActiveProducer, ProducerList
 from eosctl.model.versions import KafkaVersion
-from eosctl.render.answers import acls, audit, connector_description, explanations, timeline, tracing
+from eosctl.render.answers import acls, audit, connector_description, explanations, source_audit, timeline, tracing
 from eosctl.render.answers.connector_description import view_connector
 from eosctl.render.answers.explanations import SHOWN, findings_page, view_explanations
 from eosctl.render.answers.sandbox import (
@@ -28,6 +31,7 @@ from eosctl.render.answers.sandbox import (
     view_status,
     view_stopped,
 )
+from eosctl.render.answers.transactions import view_producers
 from tests.analysis.evidence import but
 from tests.analysis.test_connector_description import show
 from tests.render.test_connector_views import outputs, stability
@@ -145,6 +149,10 @@ STATE: dict[str, Any] = {
 }
 
 
+def table(**given: Any) -> Answer:
+    return Answer(**{"rows": 0, "counts": {}, "sample_of": None, "unseen_at_most": None} | given)
+
+
 def test_a_shell_gets_the_sandboxs_addresses_and_loses_those_of_another() -> None:
     assert shell_lines(SandboxEnvironment(STATE)).splitlines() == [
         "export EOSCTL_BOOTSTRAP_SERVER=a:9092",
@@ -198,6 +206,48 @@ def test_a_sandbox_that_was_up_is_told_from_one_that_was_started(already_up, sil
 )
 def test_a_sandbox_that_is_down_keeps_its_data_unless_it_was_removed(was_up: bool, removed: bool, words: str) -> None:
     assert view_stopped(StoppedSandbox("/s", was_up, removed)).prose == (words,)
+
+
+@pytest.mark.parametrize(
+    ("bound", "words"),
+    [(0, "0"), (1, "1"), (2, "≤2"), (511, "≤511"), (None, "-"), (Skipped("no answer"), "unknown")],
+)
+def test_the_end_of_a_bucket_is_exact_where_it_holds_one_figure(bound, words: str) -> None:
+    told = audit.at_most_words({"skipped": bound.reason} if isinstance(bound, Skipped) else bound)
+    assert told == words
+
+
+@pytest.mark.parametrize(("starts", "words"), [((), "0 producers, 0"), ((None, 0, 7), "3 producers, 2")])
+def test_producers_with_an_open_transaction_are_counted(starts: tuple[int | None, ...], words: str) -> None:
+    place = TopicPartition("t", 0)
+    producers = tuple(ActiveProducer(place, ProducerIdAndEpoch(9, 1), 0, 0, 4, start) for start in starts)
+    found = ProducerList(
+        as_of=0, cluster_id="k", producers=producers, transactional_ids={}, owners={}, not_searched=(), notes=()
+    )
+    document = view_producers(found)
+    assert document.prose == (f"{words} with a transaction open in the partition.",)
+    assert [each["last_time"] for each in document.data["producers"]] == ["1970-01-01T00:00:00.000Z"] * len(starts)
+
+
+@pytest.mark.parametrize(
+    ("tables", "words"),
+    [
+        ((), "cannot-tell: 0 rows of 0 tables compared with the last record of each key; 0 keys differ."),
+        (
+            (table(rows=3, counts={RowDifference.MISSING: 1}), table(rows=1_000, counts={RowDifference.EXTRA: 2})),
+            "cannot-tell: 1,003 rows of 2 tables compared with the last record of each key; 3 keys differ.",
+        ),
+        (
+            (table(rows=3, sample_of=1_500, unseen_at_most=4), table(rows=2), table(rows=1, sample_of=10)),
+            "cannot-tell: 6 rows of 3 tables, a sample of 1,510 compared with the last record of each key; 0 keys "
+            "differ. At most 4 rows may be missing or differ unseen (95 %).",
+        ),
+        ((table(rows=3, sample_of=9),), "cannot-tell: 3 rows of 1 table, a sample of 9 compared with the last record"),
+    ],
+)
+def test_an_audit_against_the_source_is_summed_up(tables, words: str) -> None:
+    report = Answer(tables=tables, verdict=AuditVerdict.CANNOT_TELL)
+    assert source_audit.summary(report).startswith(words)  # type: ignore[arg-type]
 
 
 def test_the_status_of_a_sandbox_has_no_password() -> None:

@@ -14,8 +14,10 @@ from eosctl.model.names import TopicPartition
 from eosctl.model.skipped import Skipped
 from eosctl.model.topics import PartitionOffsets, RecordCounts
 from eosctl.model.workers import TaskStatus
-from eosctl.render.answers.connector_description import view_connector, view_connectors
+from eosctl.render.answers.connector_description import PARTITIONS as PARTITIONS_HELD
+from eosctl.render.answers.connector_description import TASKS, view_connector, view_connectors
 from eosctl.render.answers.hanging import BEHIND, OF_A_GROUP, PARTITIONS, stability_row, view_stability
+from eosctl.render.document import MOST, Table
 from tests.analysis.evidence import but
 from tests.analysis.test_connector_description import show
 
@@ -104,6 +106,27 @@ def test_of_many_topics_only_the_first_are_named() -> None:
     shown = words.count("(1 partition)")
     assert 0 < shown < 30
     assert f" and {30 - shown} more: nothing is held back" in words
+
+
+def test_as_many_topics_as_are_shown_leave_none_out() -> None:
+    found = replace(show(but()), outputs=outputs(*(stability(f"t{number:02}", 0) for number in range(MOST))))
+    words = view_connector(found).data["connector"]["output_words"]
+    assert (words.count("(1 partition)"), " more" in words) == (MOST, False)
+
+
+def blocks(found: Any) -> list[str]:
+    return [each.rows for each in view_connector(found).blocks if isinstance(each, Table)]
+
+
+def test_tasks_and_partitions_have_a_table_only_where_there_are_some() -> None:
+    found = replace(
+        show(but()), tasks=(TaskStatus(0, "RUNNING", "w:8083"),), outputs=outputs(stability("a", 0, held=1))
+    )
+    assert {TASKS.rows, PARTITIONS_HELD.rows} <= set(blocks(found))
+    without = replace(found, tasks=(), outputs=outputs(stability("a", 0)))
+    assert {TASKS.rows, PARTITIONS_HELD.rows}.isdisjoint(blocks(without))
+    unread = replace(found, tasks=UNREAD, outputs=UNREAD)
+    assert {TASKS.rows, PARTITIONS_HELD.rows}.isdisjoint(blocks(unread))
 
 
 def test_a_task_shows_the_first_line_of_its_trace() -> None:

@@ -199,7 +199,7 @@ def _made_at(place: PlanTarget) -> str:
     named = (
         ("brokers", ", ".join(place.bootstrap_servers)),
         ("workers", ", ".join(place.connect_urls)),
-        ("config topic", place.config_topic or ""),
+        ("config topic", place.config_topic),
     )
     return f"Its {place.side}: " + "; ".join(f"{what} {names}" for what, names in named if names) + "."
 
