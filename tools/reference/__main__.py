@@ -1,6 +1,6 @@
 """Writes what is generated from the tree of commands: man pages, shell completions, the command reference in
 docs/reference, docs/rules.md, from the catalogue of findings, docs/metrics.md and docs/alerts.md, from their tables,
-and docs/documents.md, from the table of documents.
+and docs/documents.md, from the table of documents, and what eosctl.shell.ready prints.
 
     python -m tools.reference           write them
     python -m tools.reference --check   fail, naming them, where one is not what the tree says
@@ -21,11 +21,13 @@ from eosctl.render.answers.explanations import findings_page
 from eosctl.render.answers.kinds import KINDS
 from eosctl.shell.command_tree import page_name, walk
 from eosctl.shell.completion import FILES
+from eosctl.shell.ready import FILE
 from tools.reference.documents import documents_page
 from tools.reference.man_pages import man_page
 from tools.reference.markdown import pages, without_html
 from tools.reference.metrics import alerts_page, metrics_page
 from tools.reference.proofs import proofs
+from tools.reference.ready import ready_file
 
 GENERATED: Final = "made by `make reference`: do not edit"
 
@@ -36,6 +38,7 @@ def generated(root: Path) -> dict[Path, str]:
     files = {Path("completions", name): text.format(generated=GENERATED) for name, text in FILES.items()}
     files |= {Path("man", f"{page_name(each.path)}.1"): man_page(each, GENERATED) for each in commands}
     files |= {Path("docs", "reference", f"{name}.md"): text for name, text in pages(commands, GENERATED).items()}
+    files |= {Path("eosctl", "shell", FILE): ready_file(root_command())}
     files |= {Path("docs", "metrics.md"): metrics_page(METRICS, GENERATED)}
     files |= {Path("docs", "alerts.md"): alerts_page(ALERTS, GENERATED)}
     files |= {Path("docs", "documents.md"): documents_page(KINDS, GENERATED)}
