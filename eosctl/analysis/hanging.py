@@ -159,7 +159,9 @@ def still_open(verdicts: Sequence[Verdict], producers: Iterable[ActiveProducer])
 #    oldest records of an ID first, so every record after the first remaining one is there.
 # 5. Without the log the coordinator's answer shows the last transaction of the ID only. It rules a commit out where
 #    the producer had no transaction since it was initialized, or where the next epoch aborted (rule 2).
-# 6. A producer ID that neither a coordinator nor the log has was never in a transaction, or its ID is forgotten.
+# 6. A broker that has become a coordinator lists no ID before it begins to read its part of the log, and answers
+#    without an error. So a producer ID that no coordinator lists, but that the log has in progress here, is unknown.
+# 7. A producer ID that neither a coordinator nor the log has was never in a transaction, or its ID is forgotten.
 
 
 OWN_EPOCH: Final = 2
@@ -173,6 +175,10 @@ ENDED: Final = {
 PAST_LAST_EPOCH: Final = 32_767
 """The epoch of the last decision under a producer ID; its completion has the next producer ID and epoch 0."""
 NOT_LOGGED: Final = "the transaction log no longer reaches back to it (compaction)"
+NOT_LOADED: Final = Skipped(
+    "no coordinator lists its producer ID, and the transaction log has it in progress with this partition: a broker "
+    "that starts has not read the log yet"
+)
 
 
 class _Ended(NamedTuple):
@@ -196,9 +202,10 @@ class Marked(NamedTuple):
 
 @dataclass(slots=True)
 class _LoggedProducer:
-    """The first remaining record of the ID that held a producer ID, and the decisions under it."""
+    """The first remaining record of the ID that held a producer ID, the last state under it, and its decisions."""
 
     first: TransactionLogRecord
+    last: TransactionLogValue
     ended: list[_Ended] = field(default_factory=list)
 
 
@@ -216,7 +223,8 @@ class LoggedDecisions:
                 begun = first.setdefault(record.transactional_id, record)
                 for producer_id in {record.value.producer.producer_id, record.value.previous_producer_id}:
                     if producer_id in producer_ids:
-                        one = self._producers.setdefault(producer_id, _LoggedProducer(begun))
+                        one = self._producers.setdefault(producer_id, _LoggedProducer(begun, record.value))
+                        one.last = record.value
                         _add(one.ended, producer_id, record.transactional_id, record.value)
 
     def partitions(self) -> frozenset[TopicPartition]:
@@ -241,7 +249,7 @@ class LoggedDecisions:
     def about(
         self, transaction: OpenTransaction, first_ms: int | None, *, held: bool = False
     ) -> Decision | Skipped | None:
-        """By rules 1 to 4 and 6; first_ms is the timestamp of its first batch (None: not known).
+        """By rules 1 to 4, 6 and 7; first_ms is the timestamp of its first batch (None: not known).
 
         held: the log is known to have an ID that held the producer ID.
         """
@@ -251,21 +259,27 @@ class LoggedDecisions:
         logged = self._producers.get(transaction.producer.producer_id)
         if logged is None:
             return Skipped(NOT_LOGGED) if held or transaction.description is not None else None
+        is_here = transaction.topic_partition in (logged.last.partitions or ())
+        if name is None and logged.last.state is TransactionState.ONGOING and is_here:
+            return NOT_LOADED
         matches = [
             (each, is_it) for each in logged.ended if (is_it := _is_it(each, transaction, first_ms)) is not False
         ]
-        sure = [each for each, is_it in matches if is_it]
-        outcomes = {each.committed for each, _ in matches}
-        if len(outcomes) > 1:
-            return Skipped(
-                "a commit and an abort of its producer are in the transaction log, and either may be its end"
-            )
-        if sure:
-            return Decision(sure[-1].transactional_id, sure[-1].committed, sure[-1].decided_ms)
-        if outcomes == {True}:
-            at = rfc3339(matches[-1][0].decided_ms)
-            return Skipped(f"{matches[-1][0].transactional_id} committed a transaction at {at}, which may be this one")
-        return None if _reaches(logged.first, transaction, first_ms) else Skipped(NOT_LOGGED)
+        return _of_matches(matches) or (None if _reaches(logged.first, transaction, first_ms) else Skipped(NOT_LOGGED))
+
+
+def _of_matches(matches: Sequence[tuple[_Ended, bool | None]]) -> Decision | Skipped | None:
+    """The decision among those that are about a transaction (True), or may be (None)."""
+    sure = [each for each, is_it in matches if is_it]
+    outcomes = {each.committed for each, _ in matches}
+    if len(outcomes) > 1:
+        return Skipped("a commit and an abort of its producer are in the transaction log, and either may be its end")
+    if sure:
+        return Decision(sure[-1].transactional_id, sure[-1].committed, sure[-1].decided_ms)
+    if outcomes == {True}:
+        at = rfc3339(matches[-1][0].decided_ms)
+        return Skipped(f"{matches[-1][0].transactional_id} committed a transaction at {at}, which may be this one")
+    return None
 
 
 def _add(ended: list[_Ended], producer_id: int, name: str, value: TransactionLogValue) -> None:

@@ -7,7 +7,14 @@ from typing import Final, Self
 
 from msgspec import Struct, field
 
-from eosctl.model.groups import CONSUMER_PROTOCOL, STREAMS_THREAD, ConsumerMember, ConsumerMembers, ListedGroup
+from eosctl.model.groups import (
+    CONSUMER_PROTOCOL,
+    STREAMS_PROTOCOL,
+    STREAMS_THREAD,
+    ConsumerMember,
+    ConsumerMembers,
+    ListedGroup,
+)
 from eosctl.model.leftovers import FLINK_SINK
 from eosctl.model.names import ConnectorTaskId, leader_transactional_id, stem_and_task
 from eosctl.model.skipped import Skipped
@@ -130,11 +137,15 @@ def _is_thread(member: ConsumerMember, match: re.Match[str]) -> bool:
     return member.client_id.endswith(suffix) and (member.process == process or process in member.client_id)
 
 
+THREADS: Final = frozenset({CONSUMER_PROTOCOL, STREAMS_PROTOCOL})
+"""The types of groups that threads of Kafka Streams form: group.protocol classic, and streams (KIP-1071)."""
+
+
 def streams_applications(transactional_ids: Iterable[str], groups: Mapping[str, ListedGroup]) -> frozenset[str]:
-    """The consumer groups among these whose threads may have some of the IDs."""
+    """The consumer and streams groups among these whose threads may have some of the IDs."""
     matched = (_STREAMS_THREAD.fullmatch(each) for each in transactional_ids)
     named = frozenset(match["application"] for match in matched if match is not None)
-    return frozenset(each for each in named if each in groups and groups[each].protocol_type == CONSUMER_PROTOCOL)
+    return frozenset(each for each in named if each in groups and groups[each].protocol_type in THREADS)
 
 
 def _connector_of(match: re.Match[str], starts: Mapping[str, str]) -> str:

@@ -13,6 +13,8 @@ CONNECT_PROTOCOL: Final = "connect"
 """The protocol type under which Connect workers form their group."""
 
 CONSUMER_PROTOCOL: Final = "consumer"
+STREAMS_PROTOCOL: Final = "streams"
+"""The protocol type of streams groups (KIP-1071)."""
 SHARE_PROTOCOL: Final = "share"
 """The protocol type of share groups (KIP-932)."""
 SHARE_ISOLATION: Final = "share.isolation.level"

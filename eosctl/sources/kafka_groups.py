@@ -40,7 +40,7 @@ from eosctl.codecs.groups import (
     decode_tasks,
 )
 from eosctl.codecs.record_batches import decode_records, iter_batches
-from eosctl.errors import EosctlError, TimedOut, Undecodable
+from eosctl.errors import EosctlError, TimedOut, Undecodable, Unsupported
 from eosctl.model import hanging
 from eosctl.model.acls import OPERATION_CODES, Operation, ResourceType
 from eosctl.model.groups import (
@@ -342,12 +342,52 @@ def _group_answers(wire: Wire, group_ids: Collection[str]) -> dict[str, Response
 def read_consumer_members(wire: Wire, group_ids: Collection[str]) -> ConsumerMembers:
     """The members of each of these groups; Skipped where its coordinator does not answer for it now."""
     answers = _group_answers(wire, sorted(group_ids))
-    return {
+    found: dict[str, tuple[ConsumerMember, ...] | Skipped] = {
         group_id: Skipped.of(_refusal(wire, group_id, each))
         if isinstance(each, int)
         else tuple(_consumer(member, stable=each.group_state == STABLE) for member in each.members)
         for group_id, each in answers.items()
     }
+    return {group_id: each if each else _streams_members(wire, group_id) for group_id, each in found.items()}
+
+
+def _streams_members(wire: Wire, group_id: str) -> tuple[ConsumerMember, ...] | Skipped:
+    """The threads of a streams group (KIP-1071), to which DescribeGroups answers as to a group that does not exist."""
+    from eosctl.clients.groups import describe_streams_groups
+
+    try:
+        [coordinator] = wire.request_any(find_group_coordinators([group_id])).coordinators
+        _require(wire, coordinator, group_id)
+        [group] = wire.request(coordinator.node_id, describe_streams_groups([group_id])).groups
+    except Unsupported:
+        return ()
+    except EosctlError as error:
+        return Skipped.of(error)
+    if group.error_code == GROUP_ID_NOT_FOUND:
+        return ()
+    if group.error_code:
+        return Skipped.of(_refusal(wire, group_id, group.error_code))
+    topology = None if group.topology is None else group.topology.subtopologies
+    reads = {
+        each.subtopology_id: (*each.source_topics, *(topic.name for topic in each.repartition_source_topics))
+        for each in topology or ()
+    }
+    return tuple(
+        ConsumerMember(
+            member.client_id,
+            member.client_host.removeprefix("/"),
+            member.process_id,
+            tuple(
+                sorted(
+                    TopicPartition(topic, partition)
+                    for task in member.assignment.active_tasks
+                    for topic in reads.get(task.subtopology_id, ())
+                    for partition in task.partitions
+                )
+            ),
+        )
+        for member in group.members
+    )
 
 
 def _consumer(member: Response, *, stable: bool) -> ConsumerMember:
@@ -432,7 +472,7 @@ def _settings(wire: Wire, group_id: str) -> Mapping[str, str] | Skipped:
 
 def _starts(wire: Wire, group_id: str) -> Mapping[TopicPartition, int]:
     """The start offset of each of its partitions, -1 if there is none yet. Raises the coordinator's error."""
-    from eosctl.clients.share_groups import describe_share_group_offsets
+    from eosctl.clients.groups import describe_share_group_offsets
 
     [coordinator] = wire.request_any(find_group_coordinators([group_id])).coordinators
     _require(wire, coordinator, group_id)

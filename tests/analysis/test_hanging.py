@@ -563,6 +563,13 @@ def test_all_partitions_of_committed_transactions_are_those_of_the_decisions_tha
     assert LoggedDecisions([logged(S.COMPLETE_COMMIT)], {9}).partitions() == set()
 
 
+def test_a_producer_in_progress_by_the_log_that_no_coordinator_lists_is_unknown():
+    assert isinstance(decision(BEGUN, logged(S.ONGOING), known=False), Skipped)
+    assert decision(BEGUN, logged(S.ONGOING), known=True) is None, "its coordinator answers for itself"
+    assert decision(BEGUN, logged(S.ONGOING, places=(BAR0,)), known=False) is None
+    assert decision(BEGUN, logged(S.ONGOING), logged(S.PREPARE_COMMIT), known=False) == COMMIT
+
+
 @pytest.mark.parametrize(
     ("first", "state", "suspected"),
     [

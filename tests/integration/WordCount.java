@@ -7,7 +7,8 @@ import org.apache.kafka.streams.StreamsConfig;
 /**
  * A Streams application with exactly_once_v2 and two threads, until it is killed. It copies records from one topic to
  * another, or counts words in a persistent store. Arguments: bootstrap servers, application.id, topic to read, topic to
- * write, directory of its state, then "counts" or nothing, then its client.id or nothing.
+ * write, directory of its state, then "counts" or nothing, then its client.id or nothing,
+ * then its group.protocol or nothing.
  */
 public class WordCount {
     public static void main(String[] args) throws Exception {
@@ -26,6 +27,9 @@ public class WordCount {
         settings.put("statestore.cache.max.bytes", "0");
         if (args.length > 6) {
             settings.put(StreamsConfig.CLIENT_ID_CONFIG, args[6]);
+        }
+        if (args.length > 7) {
+            settings.put("group.protocol", args[7]);
         }
         StreamsBuilder builder = new StreamsBuilder();
         if (args.length > 5 && args[5].equals("counts")) {

@@ -160,3 +160,24 @@ def test_the_lag_of_an_application_is_what_a_consumer_reads(
     assert [row["lag_records"]["readable"] for row in rows] == [row["lag"] for row in rows], "no transactions in it"
     places = [TopicPartition(site.source, row["partition"], row["committed_offset"]) for row in rows]
     assert sum(row["lag"] for row in rows) == read_committed(site.servers, places) > 0
+
+
+def test_the_threads_of_a_streams_group_are_told_and_its_lag_is_what_a_consumer_reads(
+    sandbox: Sandbox, fresh_name: FreshName, eosctl: Eosctl, tmp_path: Path
+) -> None:
+    """group.protocol=streams (KIP-1071): DescribeGroups answers as if the group did not exist."""
+    site = Site(sandbox, fresh_name, eosctl, tmp_path)
+    with site.run("", "", "streams"):
+        found = site.at_work()
+        reads = set()
+        for name, row in found.items():
+            thread = name.rpartition("-")[2]
+            owner = f"unknown, shape of Streams application {site.name} (streams group, Stable), thread {thread}"
+            assert row["owner"].startswith(f"{owner} at 127.0.0.1, reads {site.source}-"), row["owner"]
+            reads.add(row["owner"].rpartition("-")[2])
+        assert reads == {"0", "1"}
+        eventually(lambda: any(row["committed"] for row in site.epochs()), deadline_s=120)
+    site.feed()
+    rows = site.asked("lso", "--group", site.name)["partitions"]
+    places = [TopicPartition(site.source, row["partition"], row["committed_offset"]) for row in rows]
+    assert sum(row["lag"] for row in rows) == read_committed(site.servers, places) > 0
