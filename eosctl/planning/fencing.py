@@ -42,6 +42,7 @@ from eosctl.model.fencing import (
     SkippedCandidate,
 )
 from eosctl.model.hanging import Decision, Verdict
+from eosctl.model.leftovers import FLINK_SINK
 from eosctl.model.names import ConnectorTaskId, TopicPartition, stem_and_task, task_transactional_id
 from eosctl.model.report import Finding
 from eosctl.model.skipped import Skipped
@@ -186,6 +187,7 @@ def plan_fencing(
         *(each.forced or each.message for each in forcible if request.force),
         *_warn_of_leaders(steps),
         *_warn_of_two_phase(steps),
+        *_warn_of_flink(steps),
         *_warn_of_ambiguity(steps),
     )
     return FencingPlan(steps, skipped, tuple(objections), warnings, transaction_timeout_ms)
@@ -247,6 +249,19 @@ def _warn_of_two_phase(steps: Sequence[FenceStep]) -> Iterator[str]:
         yield (
             f"{pluralize(len(names), 'transactional ID')} ({first_few(names)}) with an open transaction of two-phase "
             "commit (KIP-939): it is aborted, although its application may have decided to commit"
+        )
+
+
+def _warn_of_flink(steps: Sequence[FenceStep]) -> Iterator[str]:
+    """A restored Flink job does not fail where a transaction of its checkpoint was aborted: it loses the records."""
+    opened = [each for each in steps if each.before is not None and each.before.state is TransactionState.ONGOING]
+    named = [each.transactional_id for each in opened if not each.candidate.ownership.owners]
+    names = [each for each in named if FLINK_SINK.fullmatch(each)]
+    if names:
+        yield (
+            f"{pluralize(len(names), 'transactional ID')} ({first_few(names)}) with an open transaction and the shape "
+            "of a Flink sink's: if a checkpoint holds it, its records are lost. `eosctl transactions leftovers "
+            "--flink-checkpoint` commits what a checkpoint holds"
         )
 
 

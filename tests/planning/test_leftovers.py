@@ -3,6 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
+from eosctl.model.fencing import FencingRequest
 from eosctl.model.leftovers import (
     DecidedTransaction,
     FlinkCheckpoint,
@@ -14,6 +15,8 @@ from eosctl.model.transaction_ends import CommitRequest
 from eosctl.model.transaction_log import TransactionLogRecord
 from eosctl.model.transactions import TransactionState as State
 from eosctl.planning.transaction_ends import ProducerEnds, plan_commit, plan_leftovers
+from tests.planning import test_fencing
+from tests.planning.test_fencing import plan
 from tests.planning.test_transaction_ends import COMMIT, HELD, NOW, described, facts, logged
 
 NEXT = ProducerIdAndEpoch(42, 5)
@@ -146,3 +149,20 @@ OPEN, HERS = logged(), ProducerIdAndEpoch(42, 4)
 def test_the_end_of_a_producer_s_last_transaction_is_found_behind_later_ones(values, state):
     found = ends(*values)
     assert found is None if state is None else found.state is state
+
+
+@pytest.mark.parametrize(
+    ("name", "state", "task_counts", "warned"),
+    [
+        ("sink-0-42", State.ONGOING, {}, True),
+        ("sink-42", State.ONGOING, {}, False),
+        ("sink-0-42", State.EMPTY, {}, False),
+        ("g-orders-0", State.ONGOING, {"orders": 2}, False),
+    ],
+)
+def test_a_fence_of_an_id_of_flink_s_shape_warns_of_its_checkpoint(name, state, task_counts, warned):
+    request = FencingRequest(transactional_ids=(name,))
+    planned = plan(request, test_fencing.described(name, state=state), task_counts=task_counts)
+    said = f"({name}) with an open transaction and the shape of a Flink sink's"
+    assert any(said in each for each in planned.warnings) is warned
+    assert planned.objections == ()
