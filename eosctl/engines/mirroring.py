@@ -158,7 +158,7 @@ class SideReading:
             found = self._decode(run, compared)
             for number, error in found.damaged.items():
                 self._damaged(run[number].item, error)
-            kinds, end = [self._kind(each, offsets) for each in run], 0
+            kinds, end = self._kinds(run, offsets), 0
             for kind, alike in groupby(zip(run, found.counts, kinds, strict=True), key=itemgetter(2)):
                 batches, counts, _ = zip(*alike, strict=True)
                 begin, end = end, end + sum(counts)
@@ -170,11 +170,14 @@ class SideReading:
                     times = _times(batches, counts)[first - begin : last - begin]
                     yield Block(found.offsets[first:last], found.digests[first:last], times, kind.optional)
 
-    def _kind(self, each: OpenBatch, offsets: OffsetRange) -> "_Kind":
-        base, aborted = each.header.base_offset, each.item.aborted
-        optional = aborted or (each.header.is_transactional and not offsets.settled)
-        counts = self.seen.counts.until <= base < self._end
-        return _Kind(counts and not any(start <= base < end for start, end in self._apart), aborted, optional)
+    def _kinds(self, run: Sequence[OpenBatch], offsets: OffsetRange) -> "list[_Kind]":
+        until, end, apart, undecided = self.seen.counts.until, self._end, self._apart, not offsets.settled
+        found = []
+        for (batch, aborted), _ in run:
+            base = batch.header.base_offset
+            counts = until <= base < end and not (apart and any(start <= base < stop for start, stop in apart))
+            found.append(_Kind(counts, aborted, aborted or (undecided and batch.header.is_transactional)))
+        return found
 
     def _runs(self, start: int) -> Iterator[tuple[OffsetRange, list[OpenBatch]]]:
         """Runs of batches, each within one range of offsets; a batch may begin before it or end behind it."""

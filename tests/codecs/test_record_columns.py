@@ -1,5 +1,6 @@
 """Records as columns: which lengths and varints are refused, a decision a row."""
 
+import random
 from itertools import accumulate
 
 import numpy as np
@@ -94,6 +95,35 @@ def test_records_that_do_not_fill_their_batch_are_left_to_the_decoder(batches, f
 )
 def test_the_first_two_bytes_of_a_record_give_its_length_where_that_has_no_more_bytes(first, second, length):
     assert record_columns.ADVANCES[first | second << 8] == length
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "value", "size"),
+    [
+        (0, 255, 0, 1),
+        (127, 1, -64, 1),
+        (128, 0, 0, 0),
+        (128, 1, 64, 2),
+        (129, 1, -65, 2),
+        (254, 127, 8191, 2),
+        (255, 127, -8192, 2),
+        (255, 128, 0, 0),
+    ],
+)
+def test_a_varint_of_two_bytes_or_one_is_read_from_a_table(first, second, value, size):
+    """size 0: it has more bytes, or more than it needs."""
+    pair = first | second << 8
+    assert record_columns.SMALL_SIZES[pair] == size
+    assert not size or record_columns.SMALL_VALUES[pair] == value
+
+
+def test_deltas_of_one_two_and_three_bytes_are_read_side_by_side():
+    found = columns(
+        [batch(*(record(body(), at, at * 3) for at in (0, 63, 64, 8_191, 8_192))), batch(ONE, base=9_000)], WITH_ALL
+    )
+    assert found is not None
+    assert found.offsets.tolist() == [100, 163, 164, 8_291, 8_292, 9_000]
+    assert found.digests.tolist() == [one(body(), ms=at * 3) for at in (0, 63, 64, 8_191, 8_192, 0)]
 
 
 MANY = tuple((b"h", b"x") for _ in range(65))
@@ -209,3 +239,12 @@ def test_a_digest_is_of_the_bytes_in_its_range_alone(size):
     assert (found[0] == found[1]) is (size == 0)
     alone = digests(np.frombuffer(data + bytes(PAD), np.uint8), np.array([0]), np.array([size])).tolist()
     assert alone == found[:1]
+
+
+def test_a_digest_is_the_same_whatever_lengths_the_records_beside_it_have():
+    lengths = np.array([*range(70), *range(LONG - 40, LONG + 3)], np.int64)
+    begins = np.cumsum(lengths) - lengths
+    data = np.frombuffer(random.Random(7).randbytes(int(lengths.sum())) + b"\xff" * PAD, np.uint8)
+    assert len(lengths) > record_columns.MOST_LENGTHS
+    alone = [int(digests(data, begins[[each]], begins[[each]] + lengths[[each]])[0]) for each in range(len(lengths))]
+    assert digests(data, begins, begins + lengths).tolist() == alone
