@@ -259,7 +259,7 @@ class Merger(Struct, frozen=True):
             if record is None or opened is not None or aborted is not None:
                 return None
             value = decode(record.value)
-            if value is None or isinstance(value, MalformedValue):
+            if not isinstance(value, dict):
                 return None
             place = places.get(topic_partition.partition)
             if place is None:

@@ -138,7 +138,7 @@ SENTINEL: Final = '{"migrated":true}'
 
 
 def _malformed_keys(subject: str, records: ByKey, keys: Keys, version: KafkaVersion) -> Iterator[Finding]:
-    found = [(raw, key) for raw, key in keys.items() if isinstance(key, MalformedKey)]
+    found = [(raw, key) for raw, key in keys.items() if not isinstance(key, OffsetKey)]
     if not found:
         return
     count = sum(each.records for raw, _ in found for each in records[raw])
@@ -375,7 +375,7 @@ def _malformed(connector: ConnectorOffsets, version: KafkaVersion) -> Iterator[F
         (each, store, store.value)
         for each in connector.offsets
         for store in (each.worker_global, each.connector_specific)
-        if isinstance(store, StoredOffset) and isinstance(store.value, MalformedValue)
+        if isinstance(store, StoredOffset) and type(store.value) is MalformedValue
     ]
     if found:
         _, store, value = found[0]

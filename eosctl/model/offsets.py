@@ -46,7 +46,10 @@ class MalformedKey(Struct, frozen=True):
 
 
 class MalformedValue(Struct, frozen=True):
-    """A value that a worker cannot use, and why: the connector is then answered as if there were none."""
+    """A value that a worker cannot use, and why: the connector is then answered as if there were none.
+
+    Where there are many values, `type(value) is` finds one: isinstance takes 0.1 us for a value that is no such Struct.
+    """
 
     raw: bytes
     reason: str
@@ -241,9 +244,9 @@ class MergedOffset(NamedTuple):
     def live(self) -> bool:
         """True if a store holds more than a tombstone: a value, or an unreadable record."""
         general, own = self.worker_global, self.connector_specific
-        if general is not None and (isinstance(general, Skipped) or general.value is not None):
+        if general is not None and (not isinstance(general, StoredOffset) or general.value is not None):
             return True
-        return own is not None and (isinstance(own, Skipped) or own.value is not None)
+        return own is not None and (not isinstance(own, StoredOffset) or own.value is not None)
 
 
 class ConnectorOffsets(Struct, frozen=True):

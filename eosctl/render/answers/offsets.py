@@ -269,7 +269,7 @@ def offset_row(merged: MergedOffset) -> OffsetRow:
 def _stored(stored: StoredOffset | Skipped | None) -> StoredOffsetRow | SkippedRow | None:
     if stored is None:
         return None
-    if isinstance(stored, Skipped):
+    if not isinstance(stored, StoredOffset):
         return {"skipped": stored.reason}
     (topic_partition, record, value) = stored
     offset, timestamp, _, _, state, _, producer_id, producer_epoch = record
@@ -279,7 +279,7 @@ def _stored(stored: StoredOffset | Skipped | None) -> StoredOffsetRow | SkippedR
         "offset": offset,
         "timestamp": timestamp,
         "value": None if value is None or isinstance(value, MalformedValue) else finite(value),
-        "malformed": value.reason if isinstance(value, MalformedValue) else None,
+        "malformed": value.reason if type(value) is MalformedValue else None,
         "state": state.value,
         "producer_id": producer_id,
         "producer_epoch": producer_epoch,
