@@ -77,7 +77,8 @@ def _require_gssapi() -> None:
     except (ImportError, OSError) as error:
         raise Unsupported(
             "SASL mechanism GSSAPI needs the Python package gssapi, which is not installed here",
-            hint="install a C compiler and the Kerberos headers (Debian: gcc libkrb5-dev), then pip install gssapi",
+            hint="without Kerberos, set sasl.mechanism, whose default is GSSAPI; with it, install a C compiler and the "
+            "Kerberos headers (Debian: gcc libkrb5-dev), then pip install gssapi",
         ) from error
 
 

@@ -53,7 +53,7 @@ MOST_REDIRECTS: Final = 5
 ACCEPT: Final = {"Accept": "application/json"}
 LEAST_S = 0.1
 """The least time of a repeated request, even if less is left."""
-SLOW_HINT = "if the worker is only slow, give a longer --timeout"
+SLOW_HINT = "check the address, and that the worker runs; if it is only slow, give a longer --timeout"
 MOST_IDLE_S: Final = 5.0
 """A worker ends a connection after 30 s without a request (Jetty), a proxy before it perhaps earlier."""
 REBALANCE_EXPECTED = "Request cannot be completed because a rebalance is expected"

@@ -161,7 +161,7 @@ def last_undo_file() -> Path:
         if each.state in wanted:
             return Path(each.path + UNDO_SUFFIX)
     raise UsageError(
-        f"{kept.directory} has no plan that was carried out and not undone",
+        f"{kept.directory} has no applied plan that is not undone",
         hint="`eosctl plans list` shows them; the undo file of a plan from --plan-file is in the same directory",
     )
 

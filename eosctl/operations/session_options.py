@@ -124,7 +124,7 @@ class SessionOptions(Struct, frozen=True):
         if self.bootstrap_servers is None:
             if self.profile is not None and self.profile.bootstrap_server is not None:
                 return self.profile.bootstrap_server
-            raise UsageError("no cluster was named", hint="give -b HOST:PORT (or set EOSCTL_BOOTSTRAP_SERVER)")
+            raise UsageError("no cluster was named", hint="give -b HOST:PORT or --profile NAME")
         return self.bootstrap_servers
 
 

@@ -201,7 +201,7 @@ def test_a_sandbox_that_was_up_is_told_from_one_that_was_started(already_up, sil
     [
         (True, False, "The sandbox in /s is down; its data and logs remain."),
         (True, True, "The sandbox in /s is down; its data is removed."),
-        (False, False, "No sandbox was up in /s; its data and logs remain."),
+        (False, False, "No sandbox was up in /s; nothing changed."),
     ],
 )
 def test_a_sandbox_that_is_down_keeps_its_data_unless_it_was_removed(was_up: bool, removed: bool, words: str) -> None:

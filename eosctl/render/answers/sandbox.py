@@ -129,10 +129,11 @@ def view_status(status: SandboxStatus) -> Document:
 
 def view_stopped(stopped: StoppedSandbox) -> Document:
     where = stopped.directory
-    what = f"The sandbox in {where} is down" if stopped.was_up else f"No sandbox was up in {where}"
     kept = "its data is removed" if stopped.removed else "its data and logs remain"
+    down = f"The sandbox in {where} is down; {kept}."
+    prose = down if stopped.was_up or stopped.removed else f"No sandbox was up in {where}; nothing changed."
     shown = {"directory": where, "was_up": stopped.was_up, "removed": stopped.removed}
-    return Document("sandbox.down", shown, blocks=(STOPPED,), prose=(f"{what}; {kept}.",))
+    return Document("sandbox.down", shown, blocks=(STOPPED,), prose=(prose,))
 
 
 def view_environment(environment: SandboxEnvironment) -> Document:
