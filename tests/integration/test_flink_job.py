@@ -193,25 +193,3 @@ def test_a_job_that_is_restored_at_once_commits_its_checkpoint_and_aborts_the_re
         assert held.line not in {each.line for each in running.said("fails")}
     assert sorted(site.read()) == list(range(NUMBERS))
     assert site.leftovers() == []
-
-
-def test_a_pool_whose_prefix_begins_that_of_another_job_aborts_the_other_s_transactions(
-    site_of: Callable[[str], Site], tmp_path: Path
-) -> None:
-    site = site_of("POOLING")
-    other = site.job._replace(prefix=f"{site.prefix}eu", directory=tmp_path / "other")
-    other.directory.mkdir()
-    with other.runs("first", commits=NUMBERS, rate=SLOW) as running:
-        eventually(lambda: running.said("commits"), deadline_s=PATIENCE_S)
-        assert fenced_while_open(site, other.prefix) == []
-        with site.job.runs("second", commits=NUMBERS, rate=SLOW) as begins:
-            eventually(lambda: begins.said("commits"), deadline_s=PATIENCE_S)
-    assert fenced_while_open(site, other.prefix)
-    ended = ("--prefix", site.prefix, "--commit-listed", "/dev/null", "--fence-rest", "--watch-client", "0.1", "--yes")
-    site.asked("leftovers", *ended)
-
-
-def fenced_while_open(site: Site, prefix: str) -> list[str]:
-    """The IDs with this prefix that another producer took while they had a transaction open."""
-    rows = site.data("history", "--prefix", prefix)["epochs"]
-    return [row["transactional_id"] for row in rows if row["ended_by"] == "fenced" and row["was_open"]]
