@@ -1,5 +1,6 @@
 """A cluster with every kind of batch in the topics of an audit, and the ranges of its plan cut anywhere."""
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -92,6 +93,7 @@ class AuditedCluster:
                 producer.commit_transaction(30)
                 producer.begin_transaction()
         self.change_keys()
+        self.count_transactions()
         left = self.producer("e-0", "zstd")
         self.write(left, "e", 1)
         after = self.producer("e-1", "lz4")
@@ -116,6 +118,25 @@ class AuditedCluster:
             producer.produce(CHANGES, value, b'{"id":%d}' % key, partition=key % PARTITIONS, headers=headers)
             assert producer.flush(30) == 0
 
+    def count_transactions(self) -> None:
+        """Transactions of a database with five records each, in both partitions; of the third one a record is gone."""
+        producer = self.producer("g-1", "none")
+        for number in range(4):
+            said = {"id": f"{700 + number}:{9000 + number}", "event_count": None}
+            records = [(0, {**said, "status": "BEGIN"})]
+            for order in range(1, 6):
+                place = {"id": f"{700 + number}:{9000 + order}", "total_order": order}
+                records.append((order % PARTITIONS, {"op": "c", "transaction": place}))
+            records.append((1, {**said, "status": "END", "event_count": 5}))
+            if number == 2:
+                del records[3]
+            for partition, value in records:
+                text = json.dumps(value, separators=(",", ":"))
+                producer.produce(CHANGES, text, b"%d" % number, partition=partition)
+                assert producer.flush(30) == 0
+            producer.commit_transaction(30)
+            producer.begin_transaction()
+
     def settle(self) -> None:
         """End open transactions, so that no clock changes an audit's view."""
         for each in self._open:
@@ -138,7 +159,7 @@ class AuditedCluster:
             AuditedTopic(OFFSETS, TopicRole.OFFSETS),
             AuditedTopic(COMPACTED, TopicRole.OFFSETS, own=True),
             AuditedTopic(OUTPUT, TopicRole.OUTPUT, connectors=("a", "b", "d", "e")),
-            AuditedTopic(CHANGES, TopicRole.OUTPUT, connectors=("g",), grammar="debezium"),
+            AuditedTopic(CHANGES, TopicRole.OUTPUT, connectors=("g",), grammar="debezium-transactions"),
         )
         reader = reader_over(wire, ClientProperties((self.servers,)), as_of=AS_OF, group_id="connect-cluster")
         bounds = read_bounds(reader, AuditScope(topics, ("a", "b", "c", "d", "e", "g")))

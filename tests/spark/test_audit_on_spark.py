@@ -128,9 +128,11 @@ def test_many_splits_on_spark_give_the_report_of_the_local_engine(bench, access,
 
 
 def test_the_audited_data_has_findings_of_every_kind_that_was_planted(local: str):
-    found = {each["name"] for each in json.loads(local)["data"]["findings"]}
+    found = {each["name"]: each["evidence"] for each in json.loads(local)["data"]["findings"]}
 
-    assert {"offset-set-back", "plain-offsets-write", "zombie-writer", "half-event"} <= found
+    assert {"offset-set-back", "plain-offsets-write", "zombie-writer", "half-event"} <= found.keys()
+    halves = found["half-event"]["places"]
+    assert [each["missing"] for each in halves if each.get("event_count") == 5] == [["3"]]
 
 
 def test_carried_rows_join_those_of_the_executors(bench: Bench, access: ExecutorAccess):

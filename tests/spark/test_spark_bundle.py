@@ -126,6 +126,14 @@ def test_a_cluster_manager_starts_no_application_again_because_something_was_fou
     assert sys.argv[1:] == ["audit", "--engine", "spark", "-b", "broker:9092", *more]
 
 
+def test_spark_submit_compares_tables_if_its_options_begin_with_source(bundle: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("sys.argv", ["eosctl_submit.py", "source", "-b", "broker:9092"])
+    monkeypatch.setattr("eosctl.cli.main", lambda: sys.exit(EXIT_FINE))
+    with pytest.raises(SystemExit):
+        runpy.run_path(str(bundle / "eosctl_submit.py"))
+    assert sys.argv[1:] == ["audit", "source", "--engine", "spark", "-b", "broker:9092"]
+
+
 @pytest.mark.kafka
 @pytest.mark.timeout(3 * DEADLINE_S)
 @pytest.mark.variation
