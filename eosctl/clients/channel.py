@@ -62,6 +62,7 @@ def require_sound(request: Request, response: Response, address: str) -> None:
         next(_damages(response, checks, ""), None)
         or _incomplete_topic(request, response)
         or _incomplete(request, response)
+        or _incomplete_group(request, response)
     )
     if damage is not None:
         raise Undecodable(
@@ -166,9 +167,10 @@ ASKED: Final[Mapping[str, tuple[Names, Names]]] = {
     ),
     "ListTransactions": (_nothing, _nothing),
     "ListGroups": (_nothing, _nothing),
-    "OffsetFetch": (INDEXES, BY_TOPIC),
+    "OffsetFetch": (_named_items("groups", "group_id"), _named_items("groups", "group_id")),
     "DescribeGroups": (_named_items("groups"), _named_items("groups", "group_id")),
     "DescribeCluster": (_nothing, _nothing),
+    "StreamsGroupDescribe": (_named_items("group_ids"), _named_items("groups", "group_id")),
     "DescribeShareGroupOffsets": (_named_items("groups", "group_id"), _named_items("groups", "group_id")),
     "DescribeProducers": (INDEXES, BY_TOPIC),
     "WriteTxnMarkers": (_markers("partition_indexes", None), _markers("partitions", "partition_index")),
@@ -202,7 +204,25 @@ def _incomplete(request: Request, response: Response) -> str | None:
     if getattr(response, "error_code", None) or _asks_for_all(request):
         return None
     in_request, in_answer = ASKED.get(request.name, (_nothing, _nothing))
-    asked, answered = Counter(in_request(request.fields)), Counter(in_answer(response))
+    return _difference(Counter(in_request(request.fields)), Counter(in_answer(response)))
+
+
+def _incomplete_group(request: Request, response: Response) -> str | None:
+    """The first group of an OffsetFetch without the requested partitions, all of them unless it failed."""
+    if request.name != "OffsetFetch":
+        return None
+    asked = {each.group_id: each for each in _of(request.fields, "groups")}
+    for group in response.groups:
+        topics = asked[group.group_id].topics
+        if topics is None or group.error_code:
+            continue
+        trouble = _difference(Counter(INDEXES(asked[group.group_id])), Counter(BY_TOPIC(group)))
+        if trouble is not None:
+            return f"{trouble} of group {group.group_id}"
+    return None
+
+
+def _difference(asked: Counter[Name], answered: Counter[Name]) -> str | None:
     for names, trouble in ((asked.keys() - answered, "is missing"), (answered - asked, "was not requested")):
         if names:
             return f"{'-'.join(str(part) for part in min(names, key=str))} {trouble}"
@@ -212,7 +232,7 @@ def _incomplete(request: Request, response: Response) -> str | None:
 def _asks_for_all(request: Request) -> bool:
     fields = request.fields
     one_coordinator = request.name == "FindCoordinator" and "coordinator_keys" not in fields
-    return one_coordinator or (request.name in {"Metadata", "OffsetFetch"} and fields["topics"] is None)
+    return one_coordinator or (request.name == "Metadata" and fields["topics"] is None)
 
 
 Done = Callable[[Response | None, EosctlError | None], None]

@@ -305,8 +305,8 @@ def _version_for(bindings: list[AclBinding]) -> int:
     return WITH_USERS if any(each.pattern.resource_type is ResourceType.USER for each in bindings) else 1
 
 
-ONE_GROUP: Final = 7
-"""OffsetFetch v8 (KIP-709) asks for several groups; up to 7 a request is about one group, which all brokers answer."""
+GROUPS_BY_NAME: Final = 8
+"""OffsetFetch v8 (KIP-709) asks for several groups; from 10 on topics have IDs and no names."""
 GROUP_COORDINATOR: Final = 0
 
 
@@ -328,19 +328,21 @@ def find_group_coordinators(group_ids: Iterable[str]) -> Request:
     return Request(FindCoordinatorRequest, fields, min_version=BATCHED_FIND_COORDINATOR, since="3.0")
 
 
-def offset_fetch(group_id: str, partitions: Iterable[TopicPartition] | None) -> Request:
-    """OffsetFetch to the group's coordinator: {error_code, topics[] of {name, partitions[] of {partition_index,
-    committed_offset (-1: none), error_code}}}. Needs Describe on the group and on each topic.
+def offset_fetch(group_ids: Iterable[str], partitions: Iterable[TopicPartition] | None) -> Request:
+    """OffsetFetch to the groups' coordinator (KIP-709): groups[] of {group_id, error_code, topics[] of {name,
+    partitions[] of {partition_index, committed_offset (-1: none), error_code}}}. Needs Describe on groups and topics.
 
     Without partitions it covers all that have an offset; the coordinator omits topics that may not be described.
     """
     from kafka.protocol.consumer.group import OffsetFetchRequest
 
+    group = OffsetFetchRequest.OffsetFetchRequestGroup
     topics = partitions and [
-        OffsetFetchRequest.OffsetFetchRequestTopic(name=topic, partition_indexes=indexes)
+        group.OffsetFetchRequestTopics(name=topic, partition_indexes=indexes)
         for topic, indexes in by_topic(partitions).items()
     ]
-    return Request(OffsetFetchRequest, {"group_id": group_id, "topics": topics}, min_version=2, max_version=ONE_GROUP)
+    fields = {"groups": [group(group_id=each, topics=topics) for each in group_ids], "require_stable": False}
+    return Request(OffsetFetchRequest, fields, min_version=GROUPS_BY_NAME, max_version=GROUPS_BY_NAME, since="3.0")
 
 
 def describe_groups(group_ids: Iterable[str]) -> Request:

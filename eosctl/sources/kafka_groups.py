@@ -71,6 +71,8 @@ if TYPE_CHECKING:
 
 
 GROUPS_PER_REQUEST: Final = 500
+FETCHED_GROUPS: Final = 100
+"""Groups whose offsets are in one answer of their coordinator (KIP-709)."""
 PAUSE_S: Final = 0.2
 RETRIABLE: Final = frozenset(
     {errors.COORDINATOR_LOAD_IN_PROGRESS, errors.COORDINATOR_NOT_AVAILABLE, errors.NOT_COORDINATOR}
@@ -134,7 +136,7 @@ class _Lookup(NamedTuple):
 
 
 class _Fetch(NamedTuple):
-    group_id: str
+    group_ids: tuple[str, ...]
 
 
 def committed_offsets(
@@ -184,7 +186,8 @@ class _Reading:
             elif isinstance(answer.item, _Lookup):
                 self._receive_coordinators(answer.response)
             else:
-                self._receive_offsets(answer.item.group_id, answer.response)
+                for group in answer.response.groups:
+                    self._receive_offsets(group)
         return self._found
 
     def _look_up(self, group_ids: Sequence[str], delay_s: float) -> None:
@@ -194,24 +197,27 @@ class _Reading:
 
     def _receive_coordinators(self, response: Response) -> None:
         again = []
+        led: dict[int, list[str]] = {}
         for coordinator in response.coordinators:
             if coordinator.error_code == 0:
-                request = offset_fetch(coordinator.key, self._partitions)
-                self._window.put(_Fetch(coordinator.key), coordinator.node_id, request)
+                led.setdefault(coordinator.node_id, []).append(coordinator.key)
             elif coordinator.error_code in RETRIABLE:
                 again.append(coordinator.key)
             else:
                 self._refuse(coordinator.key, coordinator.error_code)
+        for node_id, group_ids in led.items():
+            for chunk in in_pieces(group_ids, FETCHED_GROUPS):
+                self._window.put(_Fetch(chunk), node_id, offset_fetch(chunk, self._partitions))
         if again:
             self._look_up(again, PAUSE_S)
 
-    def _receive_offsets(self, group_id: str, response: Response) -> None:
-        parts = [(topic.name, part) for topic in response.topics for part in topic.partitions]
+    def _receive_offsets(self, group: Response) -> None:
+        group_id, parts = group.group_id, [(topic.name, part) for topic in group.topics for part in topic.partitions]
         refused = next((part.error_code for _, part in parts if part.error_code), 0)
-        if response.error_code in RETRIABLE:
+        if group.error_code in RETRIABLE:
             self._look_up([group_id], PAUSE_S)
-        elif response.error_code:
-            self._refuse(group_id, response.error_code)
+        elif group.error_code:
+            self._refuse(group_id, group.error_code)
         elif refused:
             self._refuse(group_id, refused)
         else:
@@ -222,7 +228,7 @@ class _Reading:
             }
 
     def _receive_nothing(self, item: _Lookup | _Fetch, error: EosctlError | None) -> None:
-        group_ids = item.group_ids if isinstance(item, _Lookup) else (item.group_id,)
+        group_ids = item.group_ids
         if error is not None and error.retriable and not isinstance(error, TimedOut):
             self._look_up(group_ids, PAUSE_S)
             return

@@ -11,7 +11,7 @@ from uuid import UUID
 import pytest
 
 import eosctl.clients
-from eosctl.clients import messages, share_groups
+from eosctl.clients import groups, messages
 from eosctl.clients import messages as transactional
 from eosctl.clients.channel import ASKED, require_sound
 from eosctl.clients.messages import Request
@@ -40,10 +40,11 @@ REQUESTS = {
     messages.list_transactions: messages.list_transactions(),
     messages.list_groups: messages.list_groups(),
     messages.find_group_coordinators: messages.find_group_coordinators(["g", "h"]),
-    messages.offset_fetch: messages.offset_fetch("g", PLACES),
+    messages.offset_fetch: messages.offset_fetch(["g", "h"], PLACES),
     messages.describe_groups: messages.describe_groups(["g", "h"]),
     messages.cluster_operations: messages.cluster_operations(),
-    share_groups.describe_share_group_offsets: share_groups.describe_share_group_offsets(["g", "h"]),
+    groups.describe_streams_groups: groups.describe_streams_groups(["g", "h"]),
+    groups.describe_share_group_offsets: groups.describe_share_group_offsets(["g", "h"]),
     messages.describe_producers: messages.describe_producers(PLACES),
     messages.write_marker: messages.write_marker(PLACE, PRODUCER, 1),
     transactional.add_partition: transactional.add_partition("a", PRODUCER, PLACE),
@@ -89,9 +90,10 @@ NAMED: dict[Any, dict[str, Any]] = {
     messages.describe_transactions: {"transaction_states": [{"transactional_id": "a"}, {"transactional_id": "b"}]},
     messages.describe_quorum: {"topics": [QUORUM]},
     messages.find_group_coordinators: {"coordinators": [{"key": "g"}, {"key": "h"}]},
-    messages.offset_fetch: {"topics": TOPICS},
+    messages.offset_fetch: {"groups": [{"group_id": "g", "topics": TOPICS}, {"group_id": "h", "topics": TOPICS}]},
     messages.describe_groups: {"groups": [{"group_id": "g"}, {"group_id": "h"}]},
-    share_groups.describe_share_group_offsets: {"groups": [{"group_id": "g"}, {"group_id": "h"}]},
+    groups.describe_streams_groups: {"groups": [{"group_id": "g"}, {"group_id": "h"}]},
+    groups.describe_share_group_offsets: {"groups": [{"group_id": "g"}, {"group_id": "h"}]},
     messages.describe_producers: {"topics": TOPICS},
     messages.write_marker: {"markers": [{"producer_id": 7, "topics": [MARKED]}]},
     transactional.add_partition: {"results_by_topic_v3_and_below": [ADDED]},
@@ -249,9 +251,19 @@ def test_a_topic_with_a_missing_or_repeated_partition_is_damaged(indexes):
     require_sound(REQUESTS[messages.topics_metadata], response, "broker:9092")
 
 
+def test_a_group_of_an_answer_without_all_partitions_is_damaged():
+    response = answered(messages.offset_fetch, 8)
+    response.groups[1].topics = response.groups[1].topics[:1]
+    assert "is missing of group h" in refused(messages.offset_fetch, response)
+    response.groups[1].error_code = 16
+    require_sound(REQUESTS[messages.offset_fetch], response, "broker:9092")
+    every = messages.offset_fetch(["g", "h"], None)
+    require_sound(every, response, "broker:9092")
+
+
 def test_an_answer_that_failed_as_a_whole_names_nothing():
-    response = answered(messages.offset_fetch, 7)
-    response.topics, response.error_code = [], 16
+    response = answered(messages.offset_fetch, 8)
+    response.groups[0].topics, response.groups[0].error_code = [], 16
     require_sound(REQUESTS[messages.offset_fetch], response, "broker:9092")
 
 
