@@ -47,6 +47,18 @@ BARS: Final = {
     "doctor": 0.6,
 }
 """Seconds elapsed on an idle machine."""
+NOTHING: Final = "python -c pass"
+TYPER: Final = "import typer, msgspec"
+ONE_REQUEST: Final = "librdkafka's list_topics"
+FLOORS: Final = {
+    NOTHING: "pass",
+    TYPER: TYPER,
+    ONE_REQUEST: "import sys; from confluent_kafka.admin import AdminClient;"
+    "AdminClient({'bootstrap.servers': sys.argv[1]}).list_topics(timeout=30)",
+}
+"""Python programs that do no work: below their time no command of that kind can be. With one broker's address."""
+FLOOR_OF: Final = {"eosctl --help": NOTHING, "eosctl --version": NOTHING, "TAB": NOTHING}
+"""The floor of each command; of the others it is ONE_REQUEST."""
 FENCE_BAR: Final = 1.5
 PEERS: Final = {
     "transactions list": "kafka-transactions list",
@@ -66,7 +78,8 @@ def main() -> int:
         if arguments.before is not None:
             before = _commands(arguments.before.resolve(), servers, ids)
             commands |= {name + BEFORE: each for name, each in before.items()}
-        measured = measure_in_turns(commands | _peers(sandbox), arguments.runs)
+        floors = {name: Command([sys.executable, "-c", code, servers]) for name, code in FLOORS.items()}
+        measured = measure_in_turns(commands | floors | _peers(sandbox), arguments.runs)
         many = _ids(sandbox, Path(folder) / "many", MANY)  # the cluster is a small one until now
         measured |= measure_in_turns({"fence, 10,000 IDs": _fence(_eosctl(HERE), servers, many)}, 3)
         requests = _requests(servers, many)
@@ -78,8 +91,7 @@ def main() -> int:
     }
     against = {f"{ours} to {peer}": _ratios(measured[ours], measured[peer]) for ours, peer in PEERS.items()}
     for name, figures in measured.items():
-        bar = f"  bar {BARS[name]} s" if name in BARS else ""
-        print(f"{name:40} {figures.elapsed_s:7.3f} s  {figures.cpu_s:7.3f} CPU s{bar}")
+        print(f"{name:40} {figures.elapsed_s:7.3f} s  {figures.cpu_s:7.3f} CPU s{_limits(name, measured)}")
     for name, ratio in (ratios | against).items():
         print(f"{name}: {ratio}")
     since = {name: _ratios(measured[name], measured[name + BEFORE]) for name in BARS if name + BEFORE in measured}
@@ -94,6 +106,15 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--runs", type=int, default=7)
     parser.add_argument("--before", type=Path, help="another working tree of eosctl")
     return parser.parse_args()
+
+
+def _limits(name: str, measured: Mapping[str, Measured]) -> str:
+    """The bar of a command, its floor, and how often the command takes the floor."""
+    if name not in BARS:
+        return ""
+    floor = measured[FLOOR_OF.get(name, ONE_REQUEST)].elapsed_s
+    below = ", which is below the floor" if BARS[name] < floor else ""
+    return f"  bar {BARS[name]} s{below}; {measured[name].elapsed_s / floor:.1f} times the floor of {floor:.3f} s"
 
 
 def _missed(measured: Mapping[str, Measured], ratios: Mapping[str, float]) -> list[str]:

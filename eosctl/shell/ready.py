@@ -1,4 +1,5 @@
-"""What is ready to be printed before Typer is imported, which takes longer: the offers of a TAB, and the help of all.
+"""What is ready to be printed before Typer is imported, which takes longer: the offers of a TAB, the version, and the
+help of all.
 
 `make reference` writes ready.json from the tree of commands. Where a line or a terminal is not among the plain ones,
 the answer is None, and the tree itself answers.
@@ -8,6 +9,8 @@ import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
+
+from eosctl.version import __version__
 
 FILE: Final = "ready.json"
 WIDTHS: Final = (80, 100)
@@ -26,6 +29,8 @@ def ready_text(args: Sequence[str], environ: Mapping[str, str]) -> str | None:
         return (
             None if offered is None else "".join(f"{name}\t{text}\n" if text else f"{name}\n" for name, text in offered)
         )
+    if list(args) in (["--version"], ["-V"]):
+        return f"eosctl {__version__}\n"
     if list(args) not in (["--help"], ["-h"]) or _COLOURED_BY & environ.keys():
         return None
     is_terminal = os.isatty(1)

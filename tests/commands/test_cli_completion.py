@@ -14,6 +14,7 @@ from eosctl.cli import PROGRAM, root_command
 from eosctl.shell.command_tree import walk
 from eosctl.shell.completion import complete
 from eosctl.shell.ready import ready_text
+from eosctl.version import __version__
 
 
 @pytest.mark.parametrize(
@@ -67,6 +68,7 @@ def test_offers_of_names_and_of_quoted_words_are_not_ready(line):
     [
         (["--help"], {}, "Usage: eosctl [OPTIONS]"),
         (["-h"], {"EOSCTL_OUTPUT": "json"}, "Usage: eosctl [OPTIONS]"),
+        (["-V"], {}, f"{PROGRAM} {__version__}\n"),
         (["--help"], {"NO_COLOR": "1"}, None),
         (["--help"], {"COLUMNS": "60"}, None),
         (["fence", "--help"], {}, None),
