@@ -115,7 +115,7 @@ def test_a_binding_of_a_principal_without_a_name_asks_for_it(reason, principal, 
     assert (answered.findings, answered.cannot_tell, answered.complete) == ((), (said,), True)
 
 
-OFFSETS = topic("connect-offsets")
+OFFSETS, CONFIGS = topic("connect-offsets"), topic("connect-config")
 X, Y = PRODUCER._replace(connector="x"), PRODUCER
 
 
@@ -133,6 +133,7 @@ def in_force(*bindings: PlannedBinding, **changes: object) -> Evidence:
         (in_force(planned(OFFSETS, X, principal="User:x"), planned(OFFSETS, Y, principal="User:y", may="Read")), []),
         (in_force(planned(OFFSETS, X, principal="User:x"), planned(OFFSETS, WORKER, principal="User:y")), []),
         (in_force(planned(topic("out"), X, principal="User:x"), planned(topic("out"), Y, principal="User:y")), []),
+        (in_force(planned(CONFIGS, X, principal="User:x"), planned(CONFIGS, Y, principal="User:y")), []),
         (
             in_force(
                 planned(topic("own"), X, principal="User:x"),

@@ -129,7 +129,7 @@ def _verification(evidence: Evidence) -> Iterator[Finding | Skipped]:
         if VERIFICATION in settings and settings[VERIFICATION] == "false":
             message = f"{VERIFICATION} is false: a late batch of a zombie can open a hanging transaction"
             yield kinds.VERIFY.finding(f"broker {node}", message)
-        elif VERIFICATION not in settings and not settings:
+        elif not settings:
             yield _not_reported(node, VERIFICATION)
 
 

@@ -285,7 +285,7 @@ def _stranger(evidence: Evidence) -> Iterator[Finding | Skipped]:
             yield kinds.STRANGER.finding(url, reason.reason, {})
     yield from (each.connectors for each in evidence.answering if isinstance(each.connectors, Skipped))
     reported = {each.url: each.connectors for each in evidence.answering if not isinstance(each.connectors, Skipped)}
-    if len(reported) > 1:
+    if reported:
         usual, count = Counter(reported.values()).most_common(1)[0]
         for url, names in reported.items():
             if names != usual and (count > 1 or not names & usual):
@@ -641,7 +641,7 @@ def _plugins(evidence: Evidence) -> Iterator[Finding | Skipped]:
     for plugin in sorted({name for each in evidence.answering for name in _versions(each)}):
         users = {"": []} if asked is None else asked.get(class_name(plugin), {})
         for version, connectors in (users or {"": []}).items():
-            yield from _differing_plugins(evidence, plugin, version, connectors, is_used=asked is None or bool(users))
+            yield from _differing_plugins(evidence, plugin, version, connectors, is_used=bool(users))
 
 
 def _differing_plugins(
