@@ -469,6 +469,20 @@ def test_a_slow_round_is_fixed_where_the_override_policy_allows_it(settings: dic
     assert "admin.retry.backoff.ms=5 and admin.retry.backoff.max.ms=5 on all workers" in found.cure
 
 
+@pytest.mark.parametrize(
+    ("one", "other", "outcome"),
+    [
+        ("org.x.A", "org.x.B", "found"),
+        ("org.x.A", "org.x.A", "fine"),
+        ("org.x.A", "All", "found"),
+        ("All", None, "fine"),
+    ],
+)
+def test_override_policies_of_unknown_classes_are_compared_by_their_names(one, other, outcome) -> None:
+    files = {A: FILE | {POLICY: one}, B: FILE | ({} if other is None else {POLICY: other})}
+    assert answer("EOS026", but(worker_files=files)).outcome == outcome
+
+
 def test_before_3_7_1_a_low_transaction_maximum_does_not_disturb_fencing() -> None:
     low = but(brokers={0: BROKER | {"transaction.max.timeout.ms": "60000"}}, workers={A: worker(A, "3.7.0")})
     assert answer("EOS031", low).findings == ()

@@ -344,7 +344,7 @@ class _Key:
         whole = (
             each
             for each in reversed(before)
-            if each.known and each.writes and self._holds(_Span(each.begin, each.end, False), low, high)
+            if each.known and self._holds(_Span(each.begin, each.end, False), low, high)
         )
         covering = next(whole, None)
         if covering is None:

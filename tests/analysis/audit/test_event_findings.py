@@ -32,7 +32,7 @@ from eosctl.model.events import (
     TransactionRole,
 )
 from eosctl.model.report import Finding, Severity
-from tests.analysis.audit.summaries import AS_OF, OFFSETS, OUT, UNREAD, bounds, log, producer, state, summaries
+from tests.analysis.audit.summaries import AS_OF, OFFSETS, OTHER, OUT, UNREAD, bounds, log, producer, state, summaries
 
 TABLE = replace(OUT, grammar="debezium")
 COUNTING = replace(OUT, grammar="debezium-transactions")
@@ -135,6 +135,11 @@ CUT, LEFT_OUT = [(Severity.ERROR, [5])], [(Severity.WARNING, [5])]
 )  # fmt: skip
 def test_an_event_without_its_end_is_incomplete_once_its_producer_continued_in_a_log_that_is_whole(more, expected):
     assert found(event(), **more) == expected
+
+
+@pytest.mark.parametrize(("starts", "expected"), [(LATER, CUT), ((), LEFT_OUT)])
+def test_an_event_is_a_finding_of_its_own_topic_alone(starts, expected):
+    assert found(event(), starts=starts, others=(replace(OTHER, grammar="debezium"),)) == expected
 
 
 @pytest.mark.parametrize(

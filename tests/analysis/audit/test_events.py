@@ -78,6 +78,14 @@ def test_an_event_is_whole_with_a_closing_record_of_its_name(settled, tail, coun
         assert done.left == ({HERE: tuple(items(left))} if left else {})
 
 
+def test_a_key_that_came_back_is_kept_with_its_own_event_only():
+    opened, back = EventItem(ROLES["o"], "a", "b", 1, 1, 1, 7, 0), EventItem(ROLES["r"], "a", "", 3, 3, 3, 7, 0)
+    others = EventItem(ROLES["r"], "z", "", 2, 2, 2, 7, 0)
+    assert judge_events({HERE: [opened, others, back]}, {}, NOTHING).left == {HERE: (opened, back)}
+    closed, later = (EventItem(ROLES[role], "z", "y", 5, 5, 5, 7, 0) for role in "co")
+    assert judge_events({HERE: [closed, others]}, {HERE: [later]}, NOTHING).left == {HERE: (closed,)}
+
+
 def test_an_event_that_is_written_again_ends_with_its_last_record():
     done = judged({HERE: "o1 o5/1"}, {})
     [event] = done.summary.events

@@ -164,6 +164,17 @@ def test_an_unfinished_snapshot_that_another_session_began_again_is_no_setback(w
     assert [each.kind for each in found.suspicions] == kinds
 
 
+@pytest.mark.parametrize(("at", "left"), [(1_000, SHARED), (1_000 + SKEW_MS, SHARED), (1_001 + SKEW_MS, SECOND)])
+def test_a_plain_write_in_another_partition_was_the_last_one_where_its_time_is_later_than_clocks_differ(at, left):
+    placed = [
+        Placed(SHARED, scan(records("1.0 1", first=5))[KEY]),
+        Placed(SECOND, scan(records("plain 2", time=at))[KEY]),
+        Placed(OWN, scan(records("2.0 9", time=90_000))[KEY]),
+    ]
+    [found] = KeyStores(placed, frozenset({OWN.topic}), Sessions({})).changes()
+    assert (found.was.place, found.now.place) == (left, OWN)
+
+
 def test_only_keys_in_several_topics_have_several_stores():
     one, other = scan(records("1.0 1"))[KEY], scan(records("1.0 1", key=OTHER_KEY))[OTHER_KEY]
     placed = [Placed(SHARED, one), Placed(SECOND, one), Placed(SHARED, other), Placed(OWN, other)]

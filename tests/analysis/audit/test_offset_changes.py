@@ -137,10 +137,35 @@ def count(number: int, most: int | None = -1) -> RecordCount:
         ("1 2 3 !- 1 2 3", [(count(3), NONE, False)]),
         ("1 2 3 !9 10", [(NONE, count(0, None), False)]),
         ("1 2 3 !1 2 3 !1 2 3", [(count(2), NONE, False), (count(2), NONE, False)]),
+        ("1 2 3 !1 2 3 3", [(count(2), NONE, False)]),
+        ("1 2 3 !1 2 2 3", [(RecordCount(2, 3), NONE, False)]),
+        ("1 2 4 !1 2 3 4", [(RecordCount(2, 3), NONE, False)]),
+        ("1 2 3 4 !1 2 4", [(RecordCount(2, 3), NONE, False)]),
+        ("1 2 3 4 5 !3 4 5 6 7 8 !2 3 4 5 6 7", [(count(2), NONE, False), (count(5), NONE, True)]),
     ],
 )
 def test_each_change_counts_the_records_that_its_pass_repeats(text, expected):
     assert judged(text) == expected
+
+
+PARTS = (OutputPart("t", 0, 1, 4, 4),)
+ELSEWHERE = (OutputPart("u", 0, 1, 4, 4),)
+
+
+@pytest.mark.parametrize(
+    ("text", "data", "repeated"),
+    [
+        ("1 2 4 !1 2 3 4", {"o1": ()}, count(3)),
+        ("1 2 4 !1 2 3 4", {"o1": None}, count(3)),
+        ("1 2 4 !1 2 3 4", {"o5": None}, count(2)),
+        ("1 2 4 !1 2 3 4", {"o1": PARTS}, RecordCount(3, 5)),
+        ("1 2 4 !1 2 3 4", {"o5": ELSEWHERE}, count(6, None)),
+        ("1 2 4 !1 2 3 4", {"o1": ELSEWHERE}, RecordCount(3, 5)),
+    ],
+)
+def test_transactions_whose_data_may_be_gone_or_lies_in_other_topics_are_no_upper_bound(text, data, repeated):
+    [(found, _, _)] = judged(text, **data)
+    assert found == repeated
 
 
 @pytest.mark.parametrize(

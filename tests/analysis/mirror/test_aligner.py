@@ -159,6 +159,15 @@ def test_source_offsets_that_were_leapt_over_have_no_place(upstream: int, known:
     assert bool(found.translated(9)) is known
 
 
+@pytest.mark.parametrize(("upstream", "behind"), [(9, 0), (10, 0), (11, 1), (12, 1)])
+def test_source_offsets_before_the_first_record_point_at_it(upstream: int, behind: int) -> None:
+    found, source = marks((upstream, 0)), buffer(block(10, 12), load=2)
+    source.at = 2
+    found.pass_source(source)
+    found.end_target(0)
+    assert [each.behind for each in found.translated(9)] == [behind]
+
+
 def test_the_offset_of_the_cursor_itself_has_its_place() -> None:
     found, source = marks((10, 0), (11, 0)), buffer(block(10, 12), load=2)
     found.pass_source(source)
