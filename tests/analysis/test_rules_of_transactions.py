@@ -108,6 +108,30 @@ def test_a_record_of_more_tasks_than_a_connector_may_have_is_not_counted() -> No
     )
 
 
+@pytest.mark.parametrize("key", ["ms", "max.ms"])
+def test_a_back_off_that_only_a_worker_knows_is_not_fine(key: str) -> None:
+    config = {f"admin.override.retry.backoff.{key}": "${file:x:y}"}
+    said = answer("EOS030", but(inspection=inspection(tasks(2, **config)), transaction_log=ONE_COORDINATOR))
+    assert (said.findings, "only the worker resolves" in said.cannot_tell[0]) == ((), True)
+
+
+def test_a_connector_s_own_back_off_counts_although_the_workers_files_were_not_read() -> None:
+    assert answer("EOS030", backing_off(105, 5, worker_files=Skipped("denied"))).outcome == "fine"
+
+
+@pytest.mark.parametrize(
+    "workers",
+    [
+        {},
+        {A: worker(A), B: worker(B, enabled=Skipped("denied"))},
+        {A: worker(A), B: Skipped("denied")},
+        {A: worker(A), B: worker(B, enabled=False)},
+    ],
+)
+def test_tasks_need_ids_where_every_worker_is_known_to_be_enabled(workers) -> None:
+    assert answer("EOS111", but(transactions=LEADER, workers=workers)).findings == ()
+
+
 @pytest.mark.parametrize(
     ("known", "words"),
     [

@@ -469,6 +469,13 @@ def test_a_slow_round_is_fixed_where_the_override_policy_allows_it(settings: dic
     assert "admin.retry.backoff.ms=5 and admin.retry.backoff.max.ms=5 on all workers" in found.cure
 
 
+def test_a_bug_is_as_severe_as_the_workers_that_have_it() -> None:
+    both = {A: worker(A, "4.1.1", enabled=False), B: worker(B)}
+    assert [each.severity for each in answer("EOS003", but(workers=both)).findings] == [Severity.WARNING]
+    assert answer("EOS003", but(broker_releases={0: Skipped("denied")})).findings == ()
+    assert answer("EOS029", but(worker_files={"w": {"bootstrap.servers": "a:1"}})).findings == ()
+
+
 @pytest.mark.parametrize(
     ("one", "other", "outcome"),
     [

@@ -770,8 +770,7 @@ def _hanging_unread(evidence: AuditSummaries) -> Iterator[Finding]:
 def _hanging(each: OpenAtPlan, evidence: AuditSummaries) -> Finding:
     """Owners are those of the producer; the connectors are those whose topic cannot be read further."""
     owners = evidence.owners.get(each.producer_id, ())
-    users = owners or evidence.topics[each.topic].connectors
-    users = users or tuple(name for name in evidence.connectors() if each.topic in evidence.used_topics(name))
+    users = owners or evidence.topics[each.topic].connectors or evidence.connectors()
     facts = {"connectors": list(users), "owners": list(owners), **each._asdict()}
     words = _hanging_words(each, owners, evidence.plan.group_id)
     return kinds.HANGING_TRANSACTION.finding(f"{each.topic}-{each.partition}", words, facts)

@@ -536,7 +536,7 @@ def joined(pieces: Sequence[EqualPiece], window: int) -> Iterator[EqualRun]:
                 source_start=held.source_start, target_start=held.target_start, records=held.records + run.records
             )
         goes_on = piece.whole and following is not None and following.begins == piece.ends
-        if goes_on and following is not None and following.run.records >= window:
+        if following is not None and goes_on and following.run.records >= window:
             held = run
         else:
             yield run

@@ -137,6 +137,12 @@ def test_an_event_without_its_end_is_incomplete_once_its_producer_continued_in_a
     assert found(event(), **more) == expected
 
 
+@pytest.mark.parametrize(("connectors", "subject"), [(("c",), "c"), (("c", "d"), "c, d"), ((), "out")])
+def test_an_event_is_a_finding_of_its_topic_s_connectors_or_of_the_topic(connectors, subject):
+    [finding] = _all(event(), topic=replace(TABLE, connectors=connectors))
+    assert (finding.subject, finding.evidence["connectors"]) == (subject, list(connectors))
+
+
 @pytest.mark.parametrize(("starts", "expected"), [(LATER, CUT), ((), LEFT_OUT)])
 def test_an_event_is_a_finding_of_its_own_topic_alone(starts, expected):
     assert found(event(), starts=starts, others=(replace(OTHER, grammar="debezium"),)) == expected

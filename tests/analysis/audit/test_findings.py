@@ -564,6 +564,13 @@ def test_a_hanging_transaction_concerns_its_producer_s_connectors_or_the_topic_s
     assert words in found.message
 
 
+def test_a_hanging_transaction_concerns_a_topic_s_users_although_they_are_not_judged():
+    [found] = log_findings(
+        summaries(open=(opened(topic="other"),), topics=(OUT, OTHER, OFFSETS), owners={}, selected=("c",))
+    )
+    assert found.evidence["connectors"] == ["d"]
+
+
 def test_a_hanging_transaction_of_no_known_group_is_named_by_its_shape():
     [found] = log_findings(
         summaries(open=(opened(transactional_id="a-mm2-MirrorSourceConnector-0"),), owners={}, group_id=None)

@@ -175,6 +175,38 @@ def test_a_plain_write_in_another_partition_was_the_last_one_where_its_time_is_l
     assert (found.was.place, found.now.place) == (left, OWN)
 
 
+@pytest.mark.parametrize(("at", "value"), [(89_999, b'{"position":6}'), (90_000, b'{"position":5}')])
+def test_of_plain_writes_that_go_on_after_a_move_the_first_is_what_was_left(at, value):
+    left = [*records("1.0 1"), *records("plain 5", first=1, time=10_000), *records("plain 6", first=2, time=at)]
+    placed = [
+        Placed(SHARED, scan(left)[KEY]._replace(runs=())),
+        Placed(OWN, scan(records("2.0 9", time=90_000))[KEY]),
+    ]
+    [found] = KeyStores(placed, frozenset({OWN.topic}), Sessions({})).changes()
+    assert found.was.write.value == value
+
+
+def test_a_way_back_over_the_task_s_own_writes_is_none_over_plain_ones():
+    first = [*records("1.0 1"), *records("1.0 5", first=1, time=200_000)]
+    placed = [
+        Placed(SHARED, scan([*first, *records("2.0 9", first=2, time=300_000)])[KEY]),
+        Placed(OWN, scan(records("3.0 2", time=100_000))[KEY]),
+    ]
+    found = KeyStores(placed, frozenset({OWN.topic}), Sessions({})).changes()
+    assert [(each.now.place, each.now.write.offset) for each in found] == [(OWN, 0), (SHARED, 2)]
+
+
+@pytest.mark.parametrize(("later_ms", "changed"), [(SKEW_MS, [2]), (SKEW_MS + 1, [])])
+def test_plain_writes_are_a_way_back_where_they_are_later_than_clocks_differ(later_ms, changed):
+    plain = records("plain 6", first=1, time=100_000 + later_ms)
+    placed = [
+        Placed(SHARED, scan([*plain, *records("1.0 9", first=2, time=300_000)])[KEY]),
+        Placed(OWN, scan(records("1.0 2", time=100_000))[KEY]),
+    ]
+    found = KeyStores(placed, frozenset(), Sessions({})).changes()
+    assert [each.now.write.offset for each in found] == changed
+
+
 def test_only_keys_in_several_topics_have_several_stores():
     one, other = scan(records("1.0 1"))[KEY], scan(records("1.0 1", key=OTHER_KEY))[OTHER_KEY]
     placed = [Placed(SHARED, one), Placed(SECOND, one), Placed(SHARED, other), Placed(OWN, other)]

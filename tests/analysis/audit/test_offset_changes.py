@@ -148,6 +148,17 @@ def test_each_change_counts_the_records_that_its_pass_repeats(text, expected):
     assert judged(text) == expected
 
 
+@pytest.mark.parametrize(("whole", "counted"), [(True, NONE), (False, UNKNOWN)])
+def test_a_change_before_all_that_is_left_repeats_an_unknown_number(whole, counted):
+    assert judged("!1 2", whole=whole) == [(counted, counted, False)]
+
+
+@pytest.mark.parametrize(("name", "repeated"), [("position", RecordCount(2, 3)), ("lsn", count(2))])
+def test_a_source_with_a_memory_of_its_own_may_have_repeated_less_than_was_there_before(name, repeated):
+    [(found, _, _)] = judged("1 2 3 4 !1 2 4", name=name)
+    assert found == repeated
+
+
 PARTS = (OutputPart("t", 0, 1, 4, 4),)
 ELSEWHERE = (OutputPart("u", 0, 1, 4, 4),)
 
