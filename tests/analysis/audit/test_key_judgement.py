@@ -11,6 +11,7 @@ from eosctl.analysis.audit.key_judgement import (
     PlacedWrite,
     change_at,
     judge_keys,
+    judge_strays,
     shown,
     stores_of_keys,
     summarize_keys,
@@ -211,6 +212,52 @@ def test_only_keys_in_several_topics_have_several_stores():
     one, other = scan(records("1.0 1"))[KEY], scan(records("1.0 1", key=OTHER_KEY))[OTHER_KEY]
     placed = [Placed(SHARED, one), Placed(SECOND, one), Placed(SHARED, other), Placed(OWN, other)]
     assert set(stores_of_keys(placed, frozenset(), Sessions({}))) == {OTHER_KEY}
+
+
+PLAIN, BACK = "plain-offsets-write", "offset-set-back"
+THIRD = TopicPartition(SHARED.topic, 2)
+HOME = [("1.0 5", 1_000), ("1.0 9", 2_000)]
+"""What the connector's task wrote to its own partition."""
+
+
+def placed_at(place: TopicPartition, written: list[tuple[str, int]], key: bytes = KEY) -> Placed:
+    found = [each for at, (text, time) in enumerate(written) for each in records(text, first=at, time=time, key=key)]
+    return Placed(place, scan(found)[key])
+
+
+@pytest.mark.parametrize(
+    ("home", "elsewhere", "found"),
+    [
+        (HOME, [("plain 12", 50_000)], [(PLAIN, 1, 0)]),
+        (HOME, [("plain 7", 50_000)], [(PLAIN, 1, 0), (BACK, 1, 0)]),
+        (HOME, [("plain 7", 1_000)], []),
+        (HOME, [("plain 3", 1_001)], [(PLAIN, 1, 0), (BACK, 1, 0)]),
+        (HOME, [("plain 7", 2_000)], [(PLAIN, 1, 0)]),
+        (HOME, [("plain 7", 2_001)], [(PLAIN, 1, 0), (BACK, 1, 0)]),
+        (HOME, [("plain 7", 500)], []),
+        (HOME, [("plain 1", 500), ("plain 12", 50_000)], [(PLAIN, 1, 1)]),
+        (HOME, [("plain 12", 50_000), ("2.0 13", 60_000)], []),
+        (HOME, [("2.0 12", 50_000)], []),
+        (HOME, [("2.0 7", 50_000)], [(BACK, 1, 0)]),
+        (HOME, [("2.0 7", 500)], []),
+        ([("1.0 9", 1_000)], [("2.0 3", 50_000)], [(BACK, 1, 0)]),
+        ([("1.0 3", 50_000)], [("2.0 9", 1_000)], [(BACK, 0, 0)]),
+        ([("plain 3", 50_000)], [("2.0 9", 1_000)], [(PLAIN, 0, 0), (BACK, 0, 0)]),
+        ([("plain 9", 1_000)], [("plain 3", 50_000)], []),
+        ([("1.0 5", 90_000), ("1.0 9", 1_000)], [("2.0 12", 95_000)], []),
+    ],
+)
+def test_a_write_in_another_partition_than_the_task_s_is_plain_or_lower_than_what_the_task_wrote_before(
+    home, elsewhere, found
+):
+    both = [placed_at(SHARED, home), placed_at(SECOND, elsewhere)]
+    key = read_offsets_key(KEY)
+    assert [(each.kind, each.partition, each.offset) for each in judge_strays(key, both, decode_json)] == found
+    apart = [both[0], both[1]._replace(place=OWN)]
+    assert list(judge_strays(key, apart, decode_json)) == []
+    spaced = b'["orders", {"table":"a"}]'
+    beside = [*both, placed_at(THIRD, [("plain 1", 99_000)], spaced), placed_at(OWN, [("plain 1", 99_000)])]
+    assert [(each.kind, each.partition, each.offset) for each in judge_strays(key, beside, decode_json)] == found
 
 
 @pytest.mark.parametrize(

@@ -94,6 +94,10 @@ def test_a_record_is_forgotten_with_all_that_is_known_of_it() -> None:
     assert equal.taken_offsets == {1}
 
 
+def test_a_record_is_not_forgotten_with_an_equal_one_that_was_taken_before() -> None:
+    assert aborted(5, 5, most=1, taken=[0]).run(target(5), again=False) == 1
+
+
 def test_a_taken_record_is_not_forgotten_with_an_earlier_equal_one() -> None:
     found = aborted(5, 5, 6, most=2, taken=[1])
     assert found.taken_offsets == {1}

@@ -503,6 +503,12 @@ RETAINED = {"source": replace(TOPIC.source, retention_ms=None), "target": TOPIC.
         ({"lag": LAG._replace(timestamp=LAG.timestamp + 1)}, PAIR, CIRCUMSTANCES, ("held", {})),
         ({"lag": LAG._replace(timestamp=-1)}, PAIR, CIRCUMSTANCES, ("held", {})),
         ({"lag": LAG}, PAIR, replace(CIRCUMSTANCES, topic=MirroredTopic(TOPICS, **RETAINED)), ("held", {})),
+        (
+            {"lag": LAG},
+            PAIR,
+            replace(CIRCUMSTANCES, topic=MirroredTopic(TOPICS, replace(TOPIC.source, retention_ms=0), TOPIC.target)),
+            ("held", {}),
+        ),
         ({}, source(0, 100, 99), CIRCUMSTANCES, ("held", {})),
         ({}, source(0, 99, 99), CIRCUMSTANCES, ("cannot-tell", {"source-recreated": "error"})),
         ({}, source(0, 100, None), at(None), ("held", {})),
