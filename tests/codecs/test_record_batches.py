@@ -209,6 +209,31 @@ def test_a_limit_that_is_not_a_number_is_reported(given):
         limit(given)
 
 
+@pytest.mark.parametrize("codec", Codec)
+def test_the_records_of_a_batch_may_take_their_bytes_and_256_more_each(codec):
+    data, plain = batch_bytes(codec), batch_bytes(Codec.NONE)
+    enough = 3 * 256 + (len(plain) - 61 if codec else len(plain))
+    [batch] = iter_batches(data, most_bytes=enough)
+    assert len(decode_records(batch)) == 3
+    for most in (enough - 1, 3 * 256 - 1, 0):
+        [tight] = iter_batches(data, most_bytes=most)
+        with pytest.raises(
+            Undecodable, match=f"its records take more than {most} bytes once they are unpacked"
+        ) as caught:
+            decode_records(tight)
+        assert str(caught.value.hint).endswith("give -X eosctl.batch.max.bytes=<bytes>")
+
+
+@pytest.mark.parametrize("codec", [5, 7])
+def test_a_codec_that_no_batch_has_is_named(codec):
+    data = bytearray(batch_bytes())
+    data[22] |= codec
+    [batch] = iter_batches(data)
+    with pytest.raises(Undecodable, match=f"unknown codec {codec}") as caught:
+        decode_records(batch, check_crc=False)
+    assert caught.value.hint is None
+
+
 def test_the_records_of_a_batch_without_any_of_the_words_are_not_decoded():
     [batch] = iter_batches(batch_bytes(Codec.GZIP))
     assert decode_entries_with(batch, [b"none of them", b"v" * 40]) is not None

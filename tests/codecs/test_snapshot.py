@@ -190,7 +190,7 @@ def test_a_file_cut_after_any_line_is_noticed(kept: int) -> None:
 
 def test_a_file_cut_within_a_line_names_the_line() -> None:
     lines = written(FULL)
-    with pytest.raises(Undecodable, match="line 3 of the snapshot is not JSON, perhaps because the file is cut"):
+    with pytest.raises(Undecodable, match="line 3 of the snapshot is not JSON, perhaps because"):
         decode_snapshot([*lines[:2], lines[2][:40]])
 
 
@@ -298,6 +298,41 @@ def test_a_key_without_a_record_is_refused() -> None:
     lines = lines_of()
     with pytest.raises(Undecodable, match="offsets_key line without record or partition"):
         decode_snapshot([*lines[:6], f"{line}\n", *lines[6:]])
+
+
+def without(name: str) -> list[str]:
+    return [line for line in lines_of(NOT_READ) if not line.startswith(f'{{"{name}"')]
+
+
+def test_a_snapshot_of_an_older_eosctl_has_no_timeline() -> None:
+    lines = without("timeline")
+    lines[-1] = f'{{"end":{len(lines) - 1}}}\n'
+    found = decode_snapshot(lines)
+    assert isinstance(found.timeline, Skipped)
+    assert found.offsets == NOT_READ
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        (without("end"), "the snapshot is cut: its last line is missing"),
+        (without("connect"), "the snapshot has no connect line|line 12 of the snapshot"),
+        ([*without("end")[:-1], '{"end":11}\n'], "the snapshot has no unlisted line"),
+        ([*lines_of(NOT_READ)[:2], *lines_of(NOT_READ)[1:]], "the snapshot has cluster more than once"),
+        ([*lines_of(NOT_READ)[:3], *lines_of(NOT_READ)[1:]], "line 4 of the snapshot"),
+        ([*lines_of(NOT_READ)[:2], '{"more":1}\n'], "line 3 of the snapshot"),
+        ([*lines_of(NOT_READ)[:2], "5\n"], "line 3 of the snapshot"),
+        ([*lines_of(NOT_READ)[:2], '{"connect":1,"more":2}\n'], "line 3 of the snapshot"),
+        (
+            [*lines_of(NOT_READ)[:2], '{"connect":'],
+            "line 3 of the snapshot is not JSON, perhaps because",
+        ),
+        ([*lines_of(NOT_READ)[:2], '{"connect":\n'], "line 3 of the snapshot is not JSON$"),
+    ],
+)
+def test_a_snapshot_has_each_section_once_and_an_end(lines: list[str], message: str) -> None:
+    with pytest.raises(Undecodable, match=message):
+        decode_snapshot(lines)
 
 
 def test_each_section_has_a_line_of_its_own_behind_the_header() -> None:

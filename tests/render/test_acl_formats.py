@@ -17,8 +17,11 @@ from eosctl.model.acl_plan import AclDifference, AclPlan, AclReport, LeftOut, Pl
 from eosctl.model.acls import CLUSTER, AclBinding, Operation, PatternType, group, topic, transactional_id
 from eosctl.model.client_roles import ClientRole
 from eosctl.model.report import Severity
+from eosctl.model.skipped import Skipped
 from eosctl.model.text import UNSEEN
+from eosctl.render.answers import acls
 from eosctl.render.answers.acls import AclFormat, EmitOptions, emit_acl_plan, emit_acls, leaving_out
+from tests.planning.test_acl_difference import NEEDED, PLAN, compare
 
 PREFIXED = PatternType.PREFIXED
 AROUND = EmitOptions("broker:9092", "admin client.properties", "prod", "arn:aws:kafka:eu:1:cluster/prod/u-1")
@@ -268,3 +271,40 @@ def test_given_kafka_users_with_the_plan_s_acls_are_the_text():
 def test_a_script_has_the_client_properties_that_were_given_as_its_default():
     assert "\nconfig=${1:-'admin client.properties'}\n" in emit(AclFormat.SHELL)
     assert "\nconfig=${1:-}\n" in emit_acls(BINDINGS, AclFormat.SHELL, EmitOptions())
+
+
+GONE = AclBinding("User:producer", Operation.WRITE, transactional_id("g-gone-0"))
+UNREAD = Skipped("Describe is missing")
+ALL = len(PLAN.bindings)
+OPTIONAL = sum(each.is_optional for each in PLAN.bindings)
+
+
+def half_known() -> AclDifference:
+    unknown, present = compare(UNREAD).compared[0], compare(NEEDED).compared[0]
+    return AclDifference((unknown, present), (), ())
+
+
+@pytest.mark.parametrize(
+    ("difference", "words"),
+    [
+        (
+            compare(UNREAD),
+            f"{ALL} bindings are needed; whether the cluster has them was not read (Describe is missing).",
+        ),
+        (compare(NEEDED), f"{ALL} bindings are planned: {ALL} present, 0 missing."),
+        (
+            compare(frozenset()),
+            f"{ALL} bindings are planned: 0 present, {ALL - OPTIONAL} missing, {OPTIONAL} optional ones missing.",
+        ),
+        (compare(NEEDED | {GONE}), f"{ALL} bindings are planned: {ALL} present, 0 missing, 1 extra."),
+        (half_known(), "2 bindings are planned: 1 present, 0 missing, 1 unknown."),
+        (AclDifference((), (), ()), "0 bindings are planned: 0 present, 0 missing."),
+    ],
+)
+def test_a_difference_is_counted_by_what_is_present_missing_and_unknown(difference: AclDifference, words: str) -> None:
+    assert acls._verdict(difference) == words
+
+
+def test_reasons_beyond_the_third_are_counted() -> None:
+    assert acls._sentences(["a", "b", "a", "c"]) == "a; b; c"
+    assert acls._sentences(["a", "b", "c", "d", "e"]) == "a; b; c; and 2 more reasons"
