@@ -200,13 +200,14 @@ class Scratch:
         return answer if isinstance(answer, Refusal) else None
 
     def look(self, offset: int, producer: ProducerIdAndEpoch) -> Look | Refusal:
-        bounds = [self._offset(each) for each in (IsolationLevel.READ_COMMITTED, IsolationLevel.READ_UNCOMMITTED)]
+        stable, high = map(self._offset, (IsolationLevel.READ_COMMITTED, IsolationLevel.READ_UNCOMMITTED))
         whole = self._fetch(offset, IsolationLevel.READ_UNCOMMITTED)
         committed = self._fetch(offset, IsolationLevel.READ_COMMITTED)
-        for each in (*bounds, committed, whole):
+        for each in (stable, high, committed, whole):
             if isinstance(each, Refusal):
                 return each
-        stable, high = (each for each in bounds if not isinstance(each, Refusal))
+        assert not isinstance(stable, Refusal)
+        assert not isinstance(high, Refusal)
         assert not isinstance(committed, Refusal)
         assert not isinstance(whole, Refusal)
         aborted = [(each.producer_id, each.first_offset) for each in committed.aborted_transactions or ()]

@@ -8,10 +8,10 @@ import pytest
 from msgspec.structs import replace
 
 from eosctl.model.acls import AclBinding, Operation, topic, transactional_id
-from eosctl.model.audit import AuditVerdict
+from eosctl.model.audit import AuditVerdict, ConnectorVerdict
 from eosctl.model.connector_description import ListedConnectors
 from eosctl.model.groups import ListedGroup
-from eosctl.model.hanging import GroupReading
+from eosctl.model.hanging import NO_LEADER, GroupReading
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
 from eosctl.model.report import Explained, FindingKind, Severity
 from eosctl.model.rules import Diagnosis, Rule, RuleAnswer, Versions, Whose
@@ -21,7 +21,16 @@ from eosctl.model.source_audit import RowDifference
 from eosctl.model.tracing import Absence, NoRecord
 from eosctl.model.transactions import ActiveProducer, ProducerList
 from eosctl.model.versions import KafkaVersion
-from eosctl.render.answers import acls, audit, connector_description, explanations, source_audit, timeline, tracing
+from eosctl.render.answers import (
+    acls,
+    audit,
+    connector_description,
+    explanations,
+    files,
+    source_audit,
+    timeline,
+    tracing,
+)
 from eosctl.render.answers.connector_description import view_connector
 from eosctl.render.answers.explanations import SHOWN, findings_page, view_explanations
 from eosctl.render.answers.sandbox import (
@@ -215,6 +224,32 @@ def test_a_sandbox_that_is_down_keeps_its_data_unless_it_was_removed(was_up: boo
 def test_the_end_of_a_bucket_is_exact_where_it_holds_one_figure(bound, words: str) -> None:
     told = audit.at_most_words({"skipped": bound.reason} if isinstance(bound, Skipped) else bound)
     assert told == words
+
+
+@pytest.mark.parametrize(
+    ("unread", "words"),
+    [
+        ({}, "5 records, of which 2 are here"),
+        ({0: UNREAD}, "5 records, of which 2 are here; 1 partition could not be read"),
+    ],
+)
+def test_a_kept_log_is_counted_with_the_partitions_that_were_not_read(unread, words: str) -> None:
+    assert files._log(Answer(read=5, records=(1, 2), unread=unread)) == words  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("leaders", "words"),
+    [((3, 0), "2 in 2 partitions"), ((3, NO_LEADER), "2 in 2 partitions; 1 partitions had no leader that answered")],
+)
+def test_kept_producers_are_counted_with_the_partitions_that_had_no_leader(leaders, words: str) -> None:
+    partitions = {at: Answer(producers=(at,), leader=each) for at, each in enumerate(leaders)}
+    assert files._producers(Answer(partitions=partitions)) == words  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("reasons", "words"), [((), None), (("a",), "a"), (("a", "b"), "a; b")])
+def test_the_reasons_of_a_verdict_are_one_cell_or_none(reasons: tuple[str, ...], words: str | None) -> None:
+    verdict = ConnectorVerdict("c", AuditVerdict.CANNOT_TELL, reasons=reasons)
+    assert audit._connector_row(verdict).words == words
 
 
 @pytest.mark.parametrize(("starts", "words"), [((), "0 producers, 0"), ((None, 0, 7), "3 producers, 2")])

@@ -92,3 +92,5 @@ def test_a_coordinator_is_the_partitions_leader_or_unknown(leaders, coordinator)
     assert [each["transactional_id"] for each in document.data["transactional_ids"]] == ["g-c-0", "gone"]
     assert [each["coordinator"] for each in document.data["transactional_ids"]] == [coordinator] * 2
     assert document.prose == ("3 records of 2 transactional IDs, 1 of them known to coordinators.",)
+    live = replace(found, log=FoldedLog({"g-c-0": LoggedId(last, 2)}, 2, ()))
+    assert view_transaction_log(live).prose == ("2 records of 1 transactional ID, 1 of them known to coordinators.",)
