@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -20,6 +21,7 @@ from tests.faulty_sandbox import Sandbox
 from tests.integration.audit_site import audit
 from tests.integration.debezium import JSON, QUICK, Table
 from tests.integration.moves import Eosctl, Home, flowing
+from tests.integration.test_counted_transactions import COUNTED, SLOWLY, Texts, halves, judged, kill
 from tests.waiting import eventually
 
 __all__ = ["eosctl"]
@@ -74,9 +76,9 @@ def accepts(server: MariaDB) -> bool:
 class MariaTable(Table):
     """A connector over a table of its name in the database `public`."""
 
-    def __init__(self, server: MariaDB, source: Sandbox, name: str, rows: int) -> None:
+    def __init__(self, server: MariaDB, source: Sandbox, name: str, rows: int, **more: str) -> None:
         self.server = server
-        super().__init__(source, Home(source), name, rows)
+        super().__init__(source, Home(source), name, rows, **more)
 
     def execute(self, statement: str) -> list[tuple[int, ...]]:
         return self.server.execute(f"USE {DATABASE}; {statement}")
@@ -120,11 +122,37 @@ class MariaTable(Table):
         }
 
 
+class MariaTexts(Texts, MariaTable):
+    """Rows whose key is text."""
+
+    def create_table(self) -> None:
+        self.execute(f"CREATE TABLE {self.table} (id varchar(40) PRIMARY KEY)")
+
+
+Site = tuple[MariaDB, Sandbox]
+
+
 @pytest.fixture(scope="module")
-def table(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MariaTable]:
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     spec = SandboxSpec(workers=1, worker_config=QUICK, plugins=(PLUGIN,))
     with mariadb(tmp_path_factory.mktemp("mariadb")) as server, Sandbox(spec) as sandbox:
-        yield MariaTable(server, sandbox, "shop", 1000)
+        yield server, sandbox
+
+
+@pytest.fixture
+def table(site: Site) -> MariaTable:
+    return MariaTable(*site, "shop", 1000)
+
+
+@pytest.fixture
+def texts(site: Site) -> Iterator[MariaTexts]:
+    """A connector that streams, and counts the records of transactions."""
+    topics = {"predicates.rows.pattern": r"counted\.public\..*", "database.server.id": "4712"}
+    made = MariaTexts(*site, "counted", 3, **COUNTED, **SLOWLY, **topics)
+    made.start()
+    made.await_last()
+    yield made
+    made.drop()
 
 
 def at(table: Table) -> tuple[str, ...]:
@@ -189,3 +217,19 @@ def test_snapshot_streaming_a_killed_worker_and_a_rewind_are_as_their_positions_
     found = audit(eosctl, table.place.home.servers, table.place.home.url, table.place.name)
     assert (found.verdict, {*found.findings}) == ("altered", {"offsets-altered"}), found.reasons
     table.drop()
+
+
+@pytest.mark.timeout(900)
+def test_a_kill_within_a_transaction_makes_it_not_half_and_a_record_that_an_error_dropped_does(
+    texts: MariaTexts, eosctl: Eosctl
+):
+    """After a kill Debezium writes BEGIN again, with the offset of the transaction's start: one that goes back."""
+    random = Random(53)
+    for _ in range(2):
+        kill(texts, random)
+        found = judged(texts, eosctl)
+        assert (halves(found), found.findings.keys() - {"offset-set-back"}) == ([], set())
+        for each in found.places.get("offset-set-back", ()):
+            assert ('"event"' in each["before"], '"event"' in each["after"]) == (True, False)
+    texts.insert("a", "1000001", "b", "c", "1000002", "d")
+    assert halves(judged(texts, eosctl)) == [(6, ["1", "3-4", "6"])]
