@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 
 import pytest
 
+from eosctl.model.versions import KafkaVersion
 from eosctl.sandbox.cache import cache_directory, exclusive
 from eosctl.sandbox.jars import resolve_plugin
 from eosctl.sandbox.java import compile_java, find_java
@@ -28,19 +29,21 @@ SPRING: Final = "org.springframework.kafka:spring-kafka:4.1.2"
 
 
 class Library(NamedTuple):
-    """A client library. suffix is what it puts behind the name that it is given, to get a transactional ID."""
+    """A client library. suffix is what it puts behind the name that it is given, to get a transactional ID; version is
+    the transaction.version that it uses where brokers have 2."""
 
     name: str
     suffix: str = ""
     shape: str = "unknown"
+    version: int = 0
 
 
 LIBRARIES: Final = (
     Library("librdkafka"),
     Library("aiokafka"),
-    Library("franz-go"),
+    Library("franz-go", version=2),
     Library("sarama"),
-    Library("spring", "0", "unknown, shape of pool {}*, as of Spring"),
+    Library("spring", "0", "unknown, shape of pool {}*, as of Spring", version=2),
 )
 
 
@@ -141,6 +144,8 @@ def test_a_killed_client_is_seen_counted_and_fenced(
     assert owners[transactional_id] == library.shape.format(name)
     (epoch,) = asked("history", transactional_id)["epochs"]
     assert (epoch["committed"], epoch["aborted"], epoch["ended_by"]) == (2, 1, None)
+    used = library.version if broker.spec.version >= KafkaVersion(4, 0) else None
+    assert epoch["client_transaction_version"] == used
     (lag,) = asked("lso", "--group", group)["partitions"]
     assert lag["lag_records"]["readable"] == 1 + 4
     assert lag["lag_records"]["aborted"] == 2
