@@ -10,15 +10,20 @@ import argparse
 import struct
 import sys
 import tempfile
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from benchmarks.measure import Command, as_json, measure_in_turns, write_result
+from eosctl.clients.wire import Wire
 from eosctl.codecs.transaction_log import encode_transaction_log_key
+from eosctl.errors import EosctlError
+from eosctl.model.client_properties import ClientProperties
 from eosctl.model.names import TRANSACTION_LOG, coordinator_partition
 from eosctl.operations.transactions import MOST_IDS
 from eosctl.sandbox.faulty_sandbox import FaultySandbox
 from eosctl.sandbox.properties import SandboxSpec
+from eosctl.sources.kafka_transactions import list_transactional_ids
 
 PARTITIONS = 50
 STATES = (0, 1, 2, 4)
@@ -46,6 +51,7 @@ def main() -> int:
         fill(servers, arguments.ids, STATES[-arguments.records :])
         sandbox.stop_broker(1)
         sandbox.start_broker(1)
+        await_loaded(servers, arguments.ids)
         commands = _commands(servers, arguments.ids)
         wanted = arguments.only or [*commands]
         measured = measure_in_turns(
@@ -93,8 +99,8 @@ def _commands(servers: str, ids: int) -> dict[str, Command]:
         "history of one ID": Command([*history, name_of(0)]),
         "history of a prefix of 1,000 IDs": Command([*history, "--prefix", "job-7-"]),
         "history of all IDs": Command([*history, "--prefix", ""], exit_code=2 if ids > MOST_IDS else 0),
-        "list": Command([eosctl, "transactions", "list", "-b", servers, *output]),
-        "doctor": Command([eosctl, "doctor", "-b", servers, *output], exit_code=1),
+        "list": Command([eosctl, "transactions", "list", "-b", servers, "--timeout", "600", *output]),
+        "doctor": Command([eosctl, "doctor", "-b", servers, "--timeout", "600", *output], exit_code=1),
         "leftovers of all IDs": Command([eosctl, "transactions", "leftovers", "-b", servers, *output, "--prefix", ""]),
         "churn of all IDs": Command([eosctl, "transactions", "churn", "-b", servers, *output], exit_code=1),
         "confluent-kafka": Command([sys.executable, "-m", "benchmarks.producer_epochs", "--contender", "-b", servers]),
@@ -135,6 +141,18 @@ def fill(servers: str, ids: int, states: Sequence[int]) -> None:
             producer.poll(0)
     if producer.flush(300):
         raise RuntimeError("not every record was acknowledged")
+
+
+def await_loaded(servers: str, ids: int) -> None:
+    """Until the coordinator lists so many IDs: it answers with none before it begins to read the log."""
+    while True:
+        with Wire(ClientProperties((servers,)), timeout_s=600) as wire:
+            try:
+                if len(list_transactional_ids(wire).transactions) >= ids:
+                    return
+            except EosctlError as error:
+                print(error.message)
+        time.sleep(5)
 
 
 def consume(servers: str) -> None:
