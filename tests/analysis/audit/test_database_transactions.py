@@ -1,169 +1,121 @@
-"""Records of database transactions, counted by what Debezium writes at their end."""
+"""Transactions of a database put together from their parts: which are whole, which are not, and what is kept."""
 
-import json
-from typing import Any
+import pytest
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from msgspec.structs import replace
-
-from eosctl.analysis.grammars import grammar_of
-from eosctl.model.audit import AuditReport, AuditVerdict
-from eosctl.model.client_properties import Property
-from eosctl.model.client_roles import ConnectorConfig
+from eosctl.analysis.audit.database_transactions import DatabaseTransactionScan, add_transactions, judge_transactions
+from eosctl.model.events import KEPT_OPEN, TransactionCounts, TransactionItem, TransactionPart, TransactionRole
 from eosctl.model.names import TopicPartition
-from tests.analysis.audit.brokers import PARTITIONS, Brokers, ConnectCluster, value_of
-from tests.analysis.audit.histories import audit, audit_by_runs, everywhere, text_of
+from eosctl.model.records import Record
+from tests.analysis.audit.test_scan import header
 
-NAME = "shop"
-DEBEZIUM = {
-    "connector.class": "io.debezium.connector.postgresql.PostgresConnector",
-    "topic.prefix": NAME,
-    "provide.transaction.metadata": "true",
-}
+HERE, THERE = TopicPartition("t", 0), TopicPartition("u", 1)
+ROLES = {"b": TransactionRole.BEGINS, "e": TransactionRole.ENDS}
+COUNTED = TransactionRole.COUNTED
 
 
-class Shop:
-    """One task that writes database transactions as Debezium PostgreSQL does, ends among them, to three partitions."""
-
-    def __init__(self, *, schemas: bool = False, batch: int = 2, cluster: ConnectCluster | None = None) -> None:
-        self.cluster = cluster or ConnectCluster(Brokers())
-        self.brokers, self.name = self.cluster.brokers, NAME if cluster is None else f"other-{NAME}"
-        self.connector = self.cluster.connector(self.name, 1, grammar="debezium-transactions")
-        self.schemas, self.batch, self.lsn = schemas, batch, 1000
-        self.lost: list[str] = []
-        self._pending = 0
-
-    def write(self, number: int, size: int, lost: set[int], begun_again: int | None) -> None:
-        """A transaction without the records `lost`; the connector began again after so many of its records."""
-        name, order, total = str(number), 0, size
-        self._put(name, {"status": "BEGIN", "id": self._id(name), "event_count": None})
-        for place in range(1, size + 1):
-            order += 1
-            if place not in lost:
-                transaction = {"id": self._id(name), "total_order": order, "data_collection_order": order}
-                self._put(name, {"before": None, "after": {"id": place}, "op": "c", "transaction": transaction})
-            if place == begun_again:
-                self._commit()
-                self.connector.start(0)
-                self._put(name, {"status": "BEGIN", "id": self._id(name), "event_count": None})
-                order, total = 0, size - place
-        self._put(name, {"status": "END", "id": self._id(name), "event_count": total})
-        self._commit()
-        if lost:
-            self.lost.append(name)
-
-    def _id(self, name: str) -> str:
-        self.lsn += 8
-        return f"{name}:{self.lsn}"
-
-    def _put(self, name: str, value: dict[str, Any]) -> None:
-        found = {"schema": {"type": "struct"}, "payload": value} if self.schemas else value
-        raw = json.dumps(found, separators=(",", ":")).encode()
-        task = self.connector.tasks[0]
-        task.send(TopicPartition(self.name, self.lsn // 8 % PARTITIONS), [(name.encode(), raw, ())])
-        self._pending += 1
-        if self._pending >= self.batch:
-            self._commit()
-
-    def _commit(self) -> None:
-        if self._pending:
-            task = self.connector.tasks[0]
-            self.connector.offset(task, "a", value_of(self.lsn))
-            task.commit()
-            self._pending = 0
+def items(text: str, name: str = "x", connectors: tuple[str, ...] = ("c",)) -> list[TransactionItem]:
+    """b begins the transaction, e3 ends it with 3 records, 1-3 are records 1 to 3; @9 is at time 9."""
+    found = []
+    for at, each in enumerate(text.split()):
+        numbers, _, time = each.partition("@")
+        role = ROLES.get(numbers[0], COUNTED)
+        first, _, last = numbers.lstrip("be").partition("-")
+        found.append(
+            TransactionItem(
+                connectors, role, name, int(first or 0), int(last or first or 0), at, at, int(time or at), 7, 0
+            )
+        )
+    return found
 
 
-def half(report: AuditReport) -> list[dict[str, Any]]:
-    places = [place for each in report.findings if each.name == "half-event" for place in _places(each.evidence)]
-    return sorted(places, key=lambda place: int(place["transaction"]))
-
-
-def _places(evidence: Any) -> list[dict[str, Any]]:
-    return list(evidence["places"])
-
-
-TRANSACTIONS = st.lists(
-    st.tuples(st.integers(1, 7), st.sets(st.integers(1, 7), max_size=2), st.sampled_from([None, None, 1, 3])),
-    min_size=1,
-    max_size=6,
+@pytest.mark.parametrize(
+    ("settled", "tail", "whole", "half", "kept"),
+    [
+        ("b 1-3 e3", "", 1, None, 0),
+        ("b 1-2 e3", "", 0, ((1, 2),), 3),
+        ("b 1 3 e3", "", 0, ((1, 1), (3, 3)), 4),
+        ("b 2-3 e3", "", 0, ((2, 3),), 3),
+        ("b 1-4 e3", "", 1, None, 0),
+        ("b 1-2 3 e3", "", 1, None, 0),
+        ("b 3 1-2 e3", "", 1, None, 0),
+        ("b 1-3 2 e3", "", 1, None, 0),
+        ("b 1-2 b 1-3 e3", "", 1, None, 0),
+        ("b e0", "", 1, None, 0),
+        ("b e1", "", 0, (), 2),
+        ("1-3 e3", "", 0, None, 2),
+        ("b 1-3", "", 0, None, 2),
+        ("1-3", "", 0, None, 1),
+        ("b 1-2 e2@5 e3@9", "", 0, ((1, 2),), 4),
+        ("b 1-2 e3@5 e2@9", "", 1, None, 0),
+        ("b 1-2 e3", "3", 0, None, 3),
+        ("b 1-2 e3", "2", 0, ((1, 2),), 3),
+        ("b 1-2 e3", "b", 0, ((1, 2),), 3),
+        ("b 1-3", "e3", 0, None, 2),
+        ("", "b 1-3 e3", 0, None, 0),
+    ],
 )
+def test_a_transaction_is_whole_with_all_numbers_up_to_the_one_that_its_end_counts(settled, tail, whole, half, kept):
+    """The records of a tail may make it whole, and are no proof."""
+    done = judge_transactions({HERE: items(settled)}, {THERE: items(tail)}, 4)
+    assert done.counts.whole == 4 + whole
+    assert [each.found for each in done.counts.half] == ([] if half is None else [half])
+    assert done.left == ({HERE: tuple(items(settled))} if kept else {})
+    assert kept in {0, len(items(settled))}
 
 
-@given(TRANSACTIONS, st.booleans(), st.integers(1, 5))
-@settings(max_examples=30, deadline=None)
-def test_each_transaction_that_lacks_records_is_found_and_no_other_one(transactions, schemas, batch):
-    shop, moments = Shop(schemas=schemas, batch=batch), []
-    shop.write(1, 3, set(), None)
-    for number, (size, lost, again) in enumerate(transactions, 2):
-        left_out = {each for each in lost if each <= size} if again is None else set()
-        shop.write(number, size, left_out, again if again is not None and again < size else None)
-        moments.append(shop.brokers.seen())
-    report = audit(shop.brokers, moments[-1])
-    assert [each["transaction"] for each in half(report)] == shop.lost
-    [judged] = report.connectors
-    assert judged.verdict is (AuditVerdict.BROKEN if shop.lost else AuditVerdict.HELD)
-    assert text_of(audit(shop.brokers, moments[-1], everywhere)) == text_of(report)
-    assert half(audit_by_runs(shop.brokers, moments)) == half(report)
+def test_a_half_transaction_has_its_last_record_and_its_end():
+    begun, counted = items("b@5"), items("1-2@6 2@7")
+    done = judge_transactions({HERE: [*begun, *items("e3@9")], THERE: counted}, {}, 0)
+    [half] = done.counts.half
+    assert (half.transaction, half.begun, half.topic, half.partition) == ("x", 5, "t", 0)
+    assert (half.end.last, half.last_topic, half.last_partition, half.last.timestamp) == (3, "u", 1, 7)
+    assert done.left == {HERE: (begun[0], items("e3@9")[0]), THERE: tuple(counted)}
+    [empty] = judge_transactions({HERE: items("b e1")}, {}, 0).counts.half
+    assert (empty.last, empty.last_topic) == (empty.end, "t")
 
 
-def test_the_finding_names_the_records_that_are_missing_and_the_witness_the_end():
-    shop = Shop()
-    shop.write(1, 2, set(), None)
-    shop.write(2, 7, {1, 4, 5, 7}, None)
-    report = audit(shop.brokers, shop.brokers.seen())
-    [place] = half(report)
-    assert (place["event_count"], place["missing"]) == (7, ["1", "4-5", "7"])
-    [finding] = [each for each in report.findings if each.name == "half-event"]
-    assert "transaction 2 has 7 records by its end, and no topic has number 1, 4-5, 7" in finding.message
-    [witness] = report.witnesses
-    assert witness.records[1].offset == place["end_offset"]
+def test_transactions_of_other_names_and_of_other_databases_are_others():
+    one, two = items("b 1 e2"), items("2", connectors=("d",))
+    found = judge_transactions({HERE: [*one, *two, *items("2", "y")]}, {}, 0)
+    assert [each.found for each in found.counts.half] == [((1, 1),)]
+    assert judge_transactions({HERE: one}, {HERE: items("2", "y")}, 0).counts.half == found.counts.half
 
 
-def test_a_connector_whose_records_name_no_transaction_is_not_judged():
-    shop = Shop()
-    shop.write(2, 3, {1, 2, 3}, None)
-    shop.write(3, 2, {1, 2}, None)
-    report = audit(shop.brokers, shop.brokers.seen())
-    assert not half(report)
-    [judged] = report.connectors
-    assert judged.verdict is AuditVerdict.HELD
-    assert any("no record names its transaction" in each for each in judged.not_covered), judged.not_covered
+@pytest.mark.parametrize(("count", "kept"), [(KEPT_OPEN, KEPT_OPEN), (KEPT_OPEN + 1, KEPT_OPEN)])
+def test_the_earliest_half_transactions_are_reported_and_the_latest_are_kept(count, kept):
+    many = [each for at in reversed(range(count)) for each in items(f"b@{at} e1@{at}", f"x{at:04}")]
+    done = judge_transactions({HERE: many}, {}, 0)
+    assert [each.begun for each in done.counts.half] == list(range(kept))
+    assert sorted({each.timestamp for each in done.left[HERE]}) == list(range(count - kept, count))
 
 
-def test_transactions_of_two_databases_with_one_name_are_two():
-    shop = Shop()
-    shop.write(1, 3, {2}, None)
-    shop.write(2, 3, set(), None)
-    Shop(cluster=shop.cluster).write(1, 3, set(), None)
-    report = audit(shop.brokers, shop.brokers.seen())
-    assert [(each["topic"], each["missing"]) for each in half(report)] == [(NAME, ["2"])]
+def test_counts_of_buckets_are_added_in_the_order_of_their_begins():
+    late, early = (judge_transactions({HERE: items(text)}, {}, 2).counts for text in ("b@8 e1@9", "b@3 e1@9"))
+    found = add_transactions([late, TransactionCounts(), early])
+    assert (found.whole, [each.begun for each in found.half]) == (4, [3, 8])
 
 
-def test_nothing_is_judged_before_the_first_record_of_a_topic_that_was_created_again():
-    shop = Shop()
-    shop.write(1, 3, {2}, None)
-    shop.write(2, 3, set(), None)
-    topic = replace(shop.brokers.topics[NAME], name="again")
-    shop.brokers.create(topic, 1)
-    [judged] = (report := audit(shop.brokers, shop.brokers.seen())).connectors
-    assert not half(report)
-    assert any("again has no records" in each for each in judged.not_covered), judged.not_covered
-    shop.brokers.tick(10_000)
-    shop.connector.tasks[0].send(TopicPartition("again", 0), [(b"a", b"{}", ())])
-    shop.write(3, 3, {1}, None)
-    assert [each["transaction"] for each in half(audit(shop.brokers, shop.brokers.seen()))] == ["3"]
-
-
-def test_records_are_counted_only_where_the_config_keeps_them():
-    def name(**more: str) -> str | None:
-        config = {key: Property(value, "config") for key, value in (DEBEZIUM | more).items()}
-        found = grammar_of(ConnectorConfig(NAME, config))
-        return None if found is None else found.name
-
-    assert name() == "debezium-transactions"
-    assert name(**{"transforms": "a", "transforms.a.type": "org.apache.kafka.connect.transforms.Filter"}) == "debezium"
-    assert name(**{"provide.transaction.metadata": "false"}) == "debezium"
-    assert name(**{"tasks.max": "2"}) == "debezium"
-    kept = {"transforms": "a", "transforms.a.type": "org.apache.kafka.connect.transforms.InsertField$Value"}
-    assert name(**kept) == "debezium-transactions"
+@pytest.mark.parametrize(
+    ("parts", "found"),
+    [
+        ([(COUNTED, "x", 1, 7)], [(1, 1)]),
+        ([(COUNTED, "x", 1, 7), (COUNTED, "x", 2, 7), (COUNTED, "x", 3, 7)], [(1, 3)]),
+        ([(COUNTED, "x", 1, 7), (COUNTED, "x", 3, 7)], [(1, 1), (3, 3)]),
+        ([(COUNTED, "x", 2, 7), (COUNTED, "x", 1, 7)], [(2, 2), (1, 1)]),
+        ([(COUNTED, "x", 1, 7), (COUNTED, "x", 1, 7)], [(1, 1), (1, 1)]),
+        ([(COUNTED, "x", 1, 7), (COUNTED, "y", 2, 7)], [(1, 1), (2, 2)]),
+        ([(COUNTED, "x", 1, 7), (COUNTED, "x", 2, 8)], [(1, 1), (2, 2)]),
+        ([(ROLES["b"], "x", 0, 7), (COUNTED, "x", 1, 7)], [(0, 0), (1, 1)]),
+        ([(ROLES["e"], "x", 1, 7), (ROLES["e"], "x", 2, 7)], [(1, 1), (2, 2)]),
+    ],
+)
+def test_records_that_follow_each_other_in_one_transaction_are_one_item(parts, found):
+    scan = DatabaseTransactionScan(("c",))
+    for offset, (*part, producer_id) in enumerate(parts):
+        scan.add(
+            TransactionPart(*part),
+            Record(offset, 100 + offset, None, None),
+            header(offset, offset)._replace(producer_id=producer_id),
+        )
+    assert [(each.first, each.last) for each in scan.items] == found
+    assert (scan.items[0].offset, scan.items[0].timestamp, scan.items[-1].last_offset) == (0, 100, len(parts) - 1)

@@ -89,6 +89,10 @@ def test_what_an_earlier_run_counted_stays_where_this_one_cannot_count_it(now, e
 
 RAW = b'["c",{"table":"a"}]'
 KAFKA = b'["c",{"topic":"t","partition":0}]'
+PARTS = (OutputPart("t", 0, 1, 4, 4),)
+ELSEWHERE = (OutputPart("u", 0, 1, 4, 4),)
+HEARTBEAT = (OutputPart("__debezium-heartbeat.s", 0, 1, 1, 4),)
+METADATA = (OutputPart("s.transaction", 0, 1, 1, 4),)
 
 
 def inputs(texts: list[str], data: Mapping[int, Data | None], *, whole: bool = True) -> ChangeInputs:
@@ -101,9 +105,11 @@ def inputs(texts: list[str], data: Mapping[int, Data | None], *, whole: bool = T
     return ChangeInputs(history(*starts), {ProducerIdAndEpoch(7, 9): False}, of, decode_json, whole)
 
 
-def judged(text: str, *, raw: bytes = RAW, name: str = "position", whole: bool = True, **data: Any) -> list[Any]:
+def judged(
+    text: str, *, raw: bytes = RAW, name: str = "position", whole: bool = True, first: bool = False, **data: Any
+) -> list[Any]:
     """The changes of one key, in the form (repeated, left out, open). Of `1 3 !1 4` each number is a commit of a
-    position with one record, !1 a change to position 1, - a tombstone."""
+    position with one record, !1 a change to position 1, - a tombstone; first: a task may have begun its session."""
     texts = text.split()
     writes = []
     beside: dict[int, Data | None] = {}
@@ -115,7 +121,8 @@ def judged(text: str, *, raw: bytes = RAW, name: str = "position", whole: bool =
         if each.startswith("!"):
             beside[at] = ()
     beside |= {int(offset[1:]): found for offset, found in data.items()}
-    found = offset_changes("c", {raw: writes}, inputs(texts, beside, whole=whole))
+    altering = {ProducerIdAndEpoch(7, 9): first}
+    found = offset_changes("c", {raw: writes}, inputs(texts, beside, whole=whole)._replace(altering=altering))
     return [(each.repeated, each.left_out, each.open) for each in found]
 
 
@@ -138,6 +145,26 @@ def count(number: int, most: int | None = -1) -> RecordCount:
         ("1 2 3 !9 10", [(NONE, count(0, None), False)]),
         ("1 2 3 !1 2 3 !1 2 3", [(count(2), NONE, False), (count(2), NONE, False)]),
         ("1 2 3 !1 2 3 3", [(count(2), NONE, False)]),
+        ("!- 1 2", [(NONE, NONE, False)]),
+        ('1 2 !"x" 3', [(UNKNOWN, UNKNOWN, False)]),
+        ('1 2 3,"snapshot":true !1 2 3', [(UNKNOWN, UNKNOWN, True)]),
+        ('1 2 3 !1,"snapshot":true 2 3', [(UNKNOWN, UNKNOWN, False)]),
+        ('1 2 3 !1 2,"snapshot":true 3', [(UNKNOWN, UNKNOWN, False)]),
+        ("3 4 !1 2 3 4", [(RecordCount(2, 3), NONE, False)]),
+        ("1 2 3 !1 2 !1 2 3 4", [(count(1), NONE, False), (count(2), NONE, False)]),
+        ("1 2 !9 10 !5 6 9 10", [(NONE, UNKNOWN, False), (count(1), NONE, False)]),
+        (
+            "1 2 !9 10 !5 6 9 10 !1 2 3 5 6",
+            [(NONE, UNKNOWN, False), (count(1), NONE, False), (count(2), NONE, True)],
+        ),
+        ("1 2 !5 6 !9 10 !1 2 5 6 9 10", [(NONE, NONE, False), (NONE, NONE, False), (count(3), NONE, False)]),
+        ("1 2 !9 10 !4 5 !1 2 4 5", [(NONE, UNKNOWN, False), (NONE, NONE, False), (count(2), NONE, True)]),
+        (
+            "1 2 3 !2 3 4 5 !4 5 6 !1 2 3 4 5 6",
+            [(count(1), NONE, False), (count(1), NONE, False), (count(5), NONE, False)],
+        ),
+        ("1 2 !5 6 !2 3 5", [(NONE, NONE, False), (NONE, NONE, True)]),
+        ("1 2 3 4 !3 4 !2 3 4", [(count(1), NONE, False), (count(2), NONE, False)]),
         ("1 2 3 !1 2 2 3", [(RecordCount(2, 3), NONE, False)]),
         ("1 2 4 !1 2 3 4", [(RecordCount(2, 3), NONE, False)]),
         ("1 2 3 4 !1 2 4", [(RecordCount(2, 3), NONE, False)]),
@@ -153,14 +180,45 @@ def test_a_change_before_all_that_is_left_repeats_an_unknown_number(whole, count
     assert judged("!1 2", whole=whole) == [(counted, counted, False)]
 
 
+@pytest.mark.parametrize(("place", "repeated"), [("o1", RecordCount(1, 3)), ("o5", count(2))])
+def test_metadata_of_transactions_are_no_records_of_the_source(place, repeated):
+    [(found, _, _)] = judged("1 2 4 !1 2 3 4", raw=b'["c",{"server":"s"}]', **{place: METADATA})
+    assert found == repeated
+
+
+@pytest.mark.parametrize(("text", "repeated"), [("2 3 !2 3", count(1)), ("3 4 !1 2 3 4", RecordCount(1, 3))])
+def test_what_lies_before_the_first_write_that_is_left_may_have_been_covered(text, repeated):
+    assert judged(text, whole=False) == [(repeated, NONE, False)]
+
+
+@pytest.mark.parametrize(
+    ("text", "data", "of_a_task", "of_none"),
+    [
+        ("1 2 !3 4 5", {"o4": ELSEWHERE}, [], [(NONE, UNKNOWN, False)]),
+        ("1 2 !3 4 5", {}, [(NONE, UNKNOWN, False)], [(NONE, UNKNOWN, False)]),
+        (
+            "1 2 3 !1 2 3",
+            {"o5": ELSEWHERE},
+            [(RecordCount(5, None), NONE, False)],
+            [(RecordCount(5, None), NONE, False)],
+        ),
+        ("1 2 !2 3", {"o3": ELSEWHERE}, [], []),
+    ],
+)
+def test_a_first_commit_that_goes_on_is_a_task_s_own_where_the_data_before_it_may_be_gone(
+    text, data, of_a_task, of_none
+):
+    assert [judged(text, first=first, **data) for first in (True, False)] == [of_a_task, of_none]
+
+
+def test_a_commit_with_data_is_no_change_of_a_stopped_connector():
+    assert judged("1 2 3 !1 2 3", o3=PARTS) == []
+
+
 @pytest.mark.parametrize(("name", "repeated"), [("position", RecordCount(2, 3)), ("lsn", count(2))])
 def test_a_source_with_a_memory_of_its_own_may_have_repeated_less_than_was_there_before(name, repeated):
     [(found, _, _)] = judged("1 2 3 4 !1 2 4", name=name)
     assert found == repeated
-
-
-PARTS = (OutputPart("t", 0, 1, 4, 4),)
-ELSEWHERE = (OutputPart("u", 0, 1, 4, 4),)
 
 
 @pytest.mark.parametrize(
@@ -172,6 +230,10 @@ ELSEWHERE = (OutputPart("u", 0, 1, 4, 4),)
         ("1 2 4 !1 2 3 4", {"o1": PARTS}, RecordCount(3, 5)),
         ("1 2 4 !1 2 3 4", {"o5": ELSEWHERE}, count(6, None)),
         ("1 2 4 !1 2 3 4", {"o1": ELSEWHERE}, RecordCount(3, 5)),
+        ("1 2 4 !1 2 3 4", {"o1": None, "o5": None}, RecordCount(2, None)),
+        ("1 2 4 !1 2 3 4", {"o1": HEARTBEAT}, RecordCount(1, 3)),
+        ("1 2 4 !1 2 3 4", {"o5": HEARTBEAT}, count(2)),
+        ("1 2 4 !1 2 3 4", {"o5": METADATA}, RecordCount(6, None)),
     ],
 )
 def test_transactions_whose_data_may_be_gone_or_lies_in_other_topics_are_no_upper_bound(text, data, repeated):
