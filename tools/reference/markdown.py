@@ -90,7 +90,9 @@ def _block(title: str, block: str) -> Iterator[str]:
 
 
 def _shared(commands: Sequence[CommandHelp]) -> str:
-    known: Mapping[str, Parameter] = {each.name: each for command in commands for each in command.parameters}
+    known: Mapping[str, Parameter] = {
+        each.name: each for command in commands for each in command.parameters if each.shared
+    }
     head = "They are the same for every command that has them, and may also stand before the command's name."
     parts = ["# Shared options", "", head, ""]
     for subject, options in SUBJECTS.items():
