@@ -145,6 +145,11 @@ def _leave_out(config: pytest.Config, items: list[pytest.Item], left_out: list[p
     items[:] = [item for item in items if item not in gone]
 
 
+def pytest_make_parametrize_id(config: pytest.Config, val: object, argname: str) -> str | None:
+    """Bytes have the name of their argument: compressed ones may have the time in them, and each process its own."""
+    return argname if isinstance(val, bytes) else None
+
+
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "kafka_version" in metafunc.fixturenames:
         named = (metafunc.config.getoption("--kafka-versions") or DEFAULT_KAFKA_VERSION).split(",")
