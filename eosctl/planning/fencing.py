@@ -261,7 +261,7 @@ def _warn_of_flink(steps: Sequence[FenceStep]) -> Iterator[str]:
         yield (
             f"{pluralize(len(names), 'transactional ID')} ({first_few(names)}) with an open transaction and the shape "
             "of a Flink sink's: if a checkpoint holds it, its records are lost. `eosctl transactions leftovers "
-            "--flink-checkpoint` commits what a checkpoint holds"
+            "--prefix <prefix> --flink-checkpoint <directory>` commits what a checkpoint holds"
         )
 
 

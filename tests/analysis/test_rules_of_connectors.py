@@ -417,10 +417,11 @@ def test_a_streams_thread_is_the_member_with_its_process_and_number() -> None:
     assert shapes_of(f"pay-{UUID}-1", {}, unread) == ("Streams application pay, thread 1",)
 
 
-def test_only_consumer_groups_of_threads_are_asked_for_members() -> None:
-    groups = {name: ListedGroup(name, kind, "Stable") for name, kind in [("a", "consumer"), ("b", "streams")]}
-    ids = [f"{name}-{UUID}-1" for name in "abc"] + ["a-0_1", f"worker-txn-{UUID}-1"]
-    assert streams_applications(ids, groups) == {"a"}
+def test_only_groups_of_consumers_and_of_streams_are_asked_for_the_members_of_threads() -> None:
+    kinds_ = {"a": "consumer", "b": "streams", "d": "connect", "worker-txn": "connect"}
+    groups = {name: ListedGroup(name, kind, "Stable") for name, kind in kinds_.items()}
+    ids = [f"{name}-{UUID}-1" for name in "abcd"] + ["a-0_1", f"worker-txn-{UUID}-1"]
+    assert streams_applications(ids, groups) == {"a", "b"}
 
 
 @pytest.mark.parametrize(

@@ -249,7 +249,7 @@ def test_a_bare_package_runs_its_init_for_the_first_name_that_is_no_module():
 
 BARE_MODULES = """
 import json, sys, threading
-import eosctl.__main__
+import eosctl.__main__, eosctl.cli
 whole = lambda name: type(sys.modules[name]).__name__ == "module"
 seen = {"unrun": sorted(name for name in eosctl.__main__.SELDOM_USED if name in sys.modules and not whole(name))}
 start, sizes = threading.Barrier(8), []

@@ -33,6 +33,7 @@ from eosctl.codecs.connector_files import (
     decode_worker_settings,
 )
 from eosctl.codecs.evidence_file import decode_evidence, encode_evidence
+from eosctl.codecs.flink_checkpoint import decode_flink_checkpoint
 from eosctl.codecs.groups import (
     decode_assigned_partitions,
     decode_checkpoint,
@@ -88,6 +89,7 @@ from eosctl.model.records import Record
 from tests.attack.odd_inputs import grown
 from tests.attack.peak import peak_mib
 from tests.codecs.test_evidence_file import EVIDENCE
+from tests.codecs.test_flink_checkpoint import HEADER, committable, old_writer, writer
 from tests.codecs.test_plan import PLAN
 from tests.codecs.test_snapshot import EMPTY, FULL, written
 
@@ -231,6 +233,9 @@ CODECS: dict[str, tuple[Callable[[bytes], Any], Sequence[bytes]]] = {
                                       b'tasks-fencing-x|{"task-count":2}', b'target-state-x|{"state":"PAUSED"}',
                                       b'session-key|{"key":"a","algorithm":"b","creation-timestamp":1}']),
     "record batches": (batches, [batch(), batch() * 2]),
+    "Flink checkpoint": (lambda data: decode_flink_checkpoint(data, [data], "sink-"), [
+        HEADER + committable("sink-0-42") + writer("sink", 0, 2, ["sink-0-41"]) + old_writer("sink"),
+    ]),
     "transaction log key": (decode_transaction_log_key, [struct.pack(">hh", 0, 2) + b"id"]),
     "transaction log value": (decode_transaction_log_value, [
         struct.pack(">hqhibiqq", 0, 7, 2, 60_000, 0, 0, 1, 1),

@@ -75,7 +75,7 @@ def test_a_kept_plan_is_found_by_its_name_alone_unless_there_is_one_here(tmp_pat
 
 
 def test_the_last_undo_file_is_that_of_the_newest_plan_that_was_carried_out_and_not_undone():
-    with pytest.raises(UsageError, match="was carried out and not undone"):
+    with pytest.raises(UsageError, match="has no applied plan that is not undone"):
         last_undo_file()
     wanted = kept(1, 1, 2)
     kept(2, 1, 2, undone=2)

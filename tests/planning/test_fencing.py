@@ -18,12 +18,13 @@ from eosctl.model.fencing import (
     failure_of,
 )
 from eosctl.model.groups import ConnectGroup, GroupMember
+from eosctl.model.hanging import Advice, Decision, FirstBatch, OpenTransaction, Verdict
 from eosctl.model.migration import ConnectClusters, MigrationFacts, MigrationRequest, Move
 from eosctl.model.names import ConnectorTaskId, ProducerIdAndEpoch, Side, TopicPartition
 from eosctl.model.offsets import KnownPhase
 from eosctl.model.preconditions import ConnectorFacts
 from eosctl.model.skipped import Skipped
-from eosctl.model.transactions import TransactionDescription, TransactionState
+from eosctl.model.transactions import ActiveProducer, TransactionDescription, TransactionState
 from eosctl.model.workers import LiveOwners
 from eosctl.planning.fencing import choose_transaction_timeout, find_unproved, plan_fencing, prove, select_candidates
 from eosctl.planning.producing_elsewhere import find_clusters
@@ -245,6 +246,29 @@ def test_an_id_without_a_known_owner_is_shown_with_its_shape(transactional_id: s
     planned = PlannedFencing(plan=plan(request, described(transactional_id)), cluster_id="c", as_of=0)
     document = view_fencing_plan(planned).data
     assert [row["owner"] for row in document["steps"]] == [owner]
+
+
+@pytest.mark.parametrize(
+    ("decision", "words"),
+    [
+        (Decision("a", True, 0), "that its coordinator committed at 1970-01-01T00:00:00.000Z, and whose marker"),
+        (Skipped("denied"), "that may be committed (denied), and whose marker is missing"),
+        (Decision("a", False, 0), None),
+        (None, None),
+    ],
+)
+def test_a_transaction_that_would_end_a_committed_one_is_not_fenced_but_for_force(decision, words) -> None:
+    known = described("a", state=TransactionState.ONGOING)
+    active = ActiveProducer(TopicPartition("t", 0), ProducerIdAndEpoch(7, 1), 3, 0, 0, 5)
+    earlier = OpenTransaction(active, 5, "a", known["a"], FirstBatch(0, 1))
+    overtaken = [Verdict(earlier, earlier.reason, Advice.WAIT, decision)]
+    request = FencingRequest(transactional_ids=("a",))
+    candidates = select_candidates(request, "g", {}, [], NAMES)
+    planned = plan_fencing(request, candidates, known, NOBODY, 60_000, overtaken=overtaken)
+    assert [str(words) in each.message for each in planned.objections] == ([] if words is None else [True])
+    assert all("records of a in t-0 from offset 5 on" in each.message for each in planned.objections)
+    forced = plan_fencing(replace(request, force=True), candidates, known, NOBODY, 60_000, overtaken=overtaken)
+    assert forced.objections == ()
 
 
 def test_an_open_transaction_on_a_partition_without_leader_is_refused_but_for_force() -> None:
