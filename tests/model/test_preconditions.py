@@ -319,3 +319,29 @@ def test_a_tombstone_is_the_same_as_nothing():
 def test_open_offsets_do_not_count_but_are_reported():
     now = offsets_now(entries_by_connector(topic_of("t", 1, [(0, b'["c",{}]', b"1")], RecordState.OPEN))["c"])
     assert now == OffsetsNow(offsets_now([]).records, offsets_now([]).values, ("7/1",))
+
+
+@pytest.mark.parametrize(
+    ("besides", "words"), [(None, "no task has g-c-0"), ("g", "no task of a Connect cluster other than g has g-c-0")]
+)
+def test_an_owner_that_does_not_count_is_named(besides: str | None, words: str):
+    assert NoLiveOwner(S, ("g-c-0",), besides).describe() == words
+
+
+@pytest.mark.parametrize(("or_ended", "words"), [(False, "or committed"), (True, "or has ended")])
+def test_a_transaction_may_have_ended_where_it_is_to_be_aborted(or_ended: bool, words: str):
+    assert replace(UNENDED, or_ended=or_ended).describe().endswith(words)
+
+
+@pytest.mark.parametrize(
+    ("now", "keeps"),
+    [
+        (ConnectorFacts("STOPPED", 1), True),
+        (ConnectorFacts("STOPPED", 0), False),
+        (ConnectorFacts("RUNNING", 1), False),
+        (ConnectorFacts(None, 1), False),
+        (Skipped("no worker"), False),
+    ],
+)
+def test_only_a_stopped_connector_keeps_tasks(now, keeps: bool):
+    assert ConnectorStopped(S, "c").keeps_tasks(connector(now)) is keeps

@@ -1,0 +1,156 @@
+"""Answers of small commands: what counts as found, and what makes them incomplete."""
+
+import pytest
+
+from eosctl.errors import NotAuthorized, Unreachable
+from eosctl.model.hanging import OpenTransaction
+from eosctl.model.ledger import JobState, JobStatus, JobSummary, LedgerStatus, RunSummary
+from eosctl.model.leftovers import Leftover, LeftoverKind, Leftovers
+from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
+from eosctl.model.profile import CheckedStep, CheckOutcome, CheckStep, ConnectionCheck, Profile, Profiles
+from eosctl.model.records import RecordState
+from eosctl.model.sandbox import SandboxStatus, StartedSandbox
+from eosctl.model.skipped import Skipped
+from eosctl.model.strimzi import KAFKA_MIRROR_MAKER_2, USE_CONNECTOR_RESOURCES, StrimziResource
+from eosctl.model.tracing import Absence, NoRecord, Trace, TracedRecord
+from eosctl.model.transaction_log import TransactionLogValue
+from eosctl.model.transactions import (
+    ActiveProducer,
+    TransactionDescription,
+    TransactionDescriptions,
+    TransactionState,
+    no_leader_answers,
+    require_described,
+)
+
+PLACE, PRODUCER = TopicPartition("t", 0), ProducerIdAndEpoch(7, 1)
+ONGOING, EMPTY, PREPARED = TransactionState.ONGOING, TransactionState.EMPTY, TransactionState.PREPARE_COMMIT
+
+
+@pytest.mark.parametrize(
+    ("verdict", "found"), [("held", False), ("cannot-tell", False), ("broken", True), ("altered", True)]
+)
+def test_a_ledger_is_reported_where_the_last_run_of_a_job_is_broken_or_altered(verdict: str, found: bool):
+    runs = (RunSummary("j", 1, "r", 0, 0, each, 0, "1", 0, 0, 0) for each in ("held", verdict))
+    jobs = tuple(JobStatus(JobSummary("j", "k", 1, run), JobState("j", "k", 1, "r", {}), ()) for run in runs)
+    assert LedgerStatus(as_of=0, store="s", jobs=jobs).found is found
+    assert not LedgerStatus(as_of=0, store="s", jobs=()).found
+
+
+@pytest.mark.parametrize(("other", "silent", "found"), [((), (), False), (("a",), (), True), ((), ("b",), True)])
+def test_a_sandbox_that_is_other_than_wanted_or_silent_is_reported(other, silent, found: bool):
+    assert StartedSandbox({}, True, other, silent).found is found
+
+
+@pytest.mark.parametrize(
+    ("state", "ready", "found"),
+    [({}, {"b": True}, False), ({}, {"b": True, "w": False}, True), (None, {}, True), (None, {"b": True}, True)],
+)
+def test_a_sandbox_that_is_down_or_not_ready_is_reported(state, ready, found: bool):
+    assert SandboxStatus(0, "d", state, ready).found is found
+
+
+@pytest.mark.parametrize(("outcome", "found"), [(CheckOutcome.OK, False), (CheckOutcome.FAILED, True)])
+def test_a_connection_that_failed_at_one_step_is_reported(outcome: CheckOutcome, found: bool):
+    steps = (CheckOutcome.OK, outcome)
+    check = ConnectionCheck(tuple(CheckedStep("wire", "b:1", CheckStep.TCP, each, "", None) for each in steps))
+    assert check.found is found
+
+
+@pytest.mark.parametrize(("server", "known"), [(None, {}), ("b:1", {"bootstrap.servers": "b:1"})])
+def test_a_profile_gives_its_brokers_where_it_names_them(server: str | None, known):
+    found = Profile("p", "f", bootstrap_server=server, properties={"acks": "all"}).client_properties
+    assert {key: each.value for key, each in found.items()} == {"acks": "all", **known}
+    assert {each.origin for each in found.values()} == {"profile p (f)"}
+
+
+@pytest.mark.parametrize(("mine", "theirs", "current"), [("a", "b", "a"), (None, "b", "b"), ("a", None, "a")])
+def test_the_nearer_profiles_win_and_so_does_their_choice(mine: str | None, theirs: str | None, current: str):
+    near, far = Profile("p", "near"), Profile("p", "far")
+    both = Profiles({"p": near}, mine).over(Profiles({"p": far, "q": far}, theirs))
+    assert (both.profiles, both.current) == ({"p": near, "q": far}, current)
+    assert both.unused == ("profile p (far) is not used: near has one of the name",)
+
+
+RECORD = TracedRecord(PLACE, 3, 0, None, False, RecordState.COMMITTED, True)
+
+
+@pytest.mark.parametrize(
+    ("record", "found"),
+    [(RECORD, False), *((NoRecord(PLACE, 3, each, "why"), each is not Absence.NOT_FOUND) for each in Absence)],
+)
+def test_a_trace_reports_a_record_that_is_certainly_not_there(record, found: bool):
+    assert Trace(as_of=0, cluster_id="k", record=record).found is found
+
+
+def described(state: TransactionState, *places: TopicPartition, timeout: int = 60_000) -> TransactionDescription:
+    return TransactionDescription("x", state, PRODUCER, timeout, 5, places, 1)
+
+
+@pytest.mark.parametrize(
+    ("description", "is_hidden"),
+    [
+        (described(ONGOING), True),
+        (described(ONGOING, PLACE), False),
+        (described(EMPTY), False),
+        (described(PREPARED), False),
+        (described(PREPARED, PLACE), False),
+    ],
+)
+def test_an_ongoing_transaction_without_a_partition_hides_its_partitions(description, is_hidden: bool):
+    assert description.is_hidden is is_hidden
+
+
+def test_the_first_error_of_a_description_ends_it_and_an_unknown_id_is_left_out():
+    error = Unreachable("no coordinator")
+    assert require_described({"x": described(EMPTY), "y": None}) == {"x": described(EMPTY)}
+    with pytest.raises(Unreachable, match="no coordinator"):
+        require_described({"x": described(EMPTY), "y": error})
+
+
+def test_a_denial_is_told_before_the_other_errors_of_a_description():
+    denied, silent = NotAuthorized(principal="u", operation="Describe", resource="x"), Unreachable("no coordinator")
+    answer = TransactionDescriptions(as_of=0, cluster_id="k", transactions=(), errors=(silent, denied), notes=())
+    assert answer.failure is denied
+
+
+def test_the_first_partition_without_a_leader_is_named():
+    assert no_leader_answers(()) is None
+    error = no_leader_answers((PLACE, TopicPartition("u", 1)))
+    assert error is not None
+    assert error.message == "no leader answers for 2 partitions, t-0 first"
+
+
+@pytest.mark.parametrize(
+    ("left", "unread", "message"),
+    [(0, False, None), (1, False, None), (1, True, None), (0, True, "was not read as a whole: no leader")],
+)
+def test_leftovers_are_no_answer_where_none_was_found_in_a_part_of_the_log(left: int, unread: bool, message):
+    value = TransactionLogValue(1, PRODUCER, 60_000, ONGOING, (), 5, 5)
+    found = Leftovers(
+        as_of=9, cluster_id="c", prefix="sink", leftovers=(Leftover("x", LeftoverKind.OPEN, value),) * left, ids=1,
+        owners={}, unread={0: Skipped("no leader")} if unread else {}, notes=(),
+    )  # fmt: skip
+    assert found.found is bool(left)
+    assert (None if found.failure is None else found.failure.message.partition("log ")[2]) == message
+
+
+@pytest.mark.parametrize(("name", "words"), [(None, "transactions log --history`"), ("a b", "log 'a b' --history`")])
+def test_the_decisions_of_an_id_are_shown_by_its_name_where_it_has_one(name: str | None, words: str):
+    opened = OpenTransaction(ActiveProducer(PLACE, PRODUCER, 0, 0, None, 4), 4, name, None)
+    assert words in opened.decided_by
+
+
+@pytest.mark.parametrize(
+    ("kind", "annotation", "manages"),
+    [
+        (KAFKA_MIRROR_MAKER_2, None, True),
+        ("KafkaConnect", None, False),
+        ("KafkaConnect", "TRUE", True),
+        ("KafkaConnect", "false", False),
+    ],
+)
+def test_an_operator_manages_the_connectors_of_a_mirror_and_of_an_annotated_cluster(kind, annotation, manages):
+    annotations = {} if annotation is None else {USE_CONNECTOR_RESOURCES: annotation}
+    found = StrimziResource(kind=kind, name="c", api_version="v1", origin="f", annotations=annotations)
+    assert found.manages_connectors is manages
