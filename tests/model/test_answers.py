@@ -1,27 +1,40 @@
 """Answers of small commands: what counts as found, and what makes them incomplete."""
 
-import pytest
+import re
 
-from eosctl.errors import NotAuthorized, Unreachable
+import pytest
+from msgspec.structs import replace
+
+from eosctl.errors import NotAuthorized, Unreachable, UsageError
+from eosctl.model.certification import selector_of
+from eosctl.model.config_topic import ConfigTopicCensus, RecordKind
+from eosctl.model.connectors import needs_history
 from eosctl.model.hanging import OpenTransaction
 from eosctl.model.ledger import JobState, JobStatus, JobSummary, LedgerStatus, RunSummary
 from eosctl.model.leftovers import Leftover, LeftoverKind, Leftovers
-from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
+from eosctl.model.mirror import MirroredTopic, MirrorPlan, TopicPair
+from eosctl.model.names import ProducerIdAndEpoch, Side, TopicPartition
 from eosctl.model.profile import CheckedStep, CheckOutcome, CheckStep, ConnectionCheck, Profile, Profiles
 from eosctl.model.records import RecordState
 from eosctl.model.sandbox import SandboxStatus, StartedSandbox
-from eosctl.model.skipped import Skipped
+from eosctl.model.skipped import Cause, Coverage, Skipped, Unread
 from eosctl.model.strimzi import KAFKA_MIRROR_MAKER_2, USE_CONNECTOR_RESOURCES, StrimziResource
+from eosctl.model.topics import CountedStretch, RecordTally
 from eosctl.model.tracing import Absence, NoRecord, Trace, TracedRecord
 from eosctl.model.transaction_log import TransactionLogValue
 from eosctl.model.transactions import (
+    NO_TIMEOUT_MS,
     ActiveProducer,
+    Selection,
     TransactionDescription,
     TransactionDescriptions,
+    TransactionListing,
     TransactionState,
     no_leader_answers,
     require_described,
 )
+from tests.analysis.mirror.test_mirror import PAIR, TOPIC, TOPICS
+from tests.render.real_names import inspection
 
 PLACE, PRODUCER = TopicPartition("t", 0), ProducerIdAndEpoch(7, 1)
 ONGOING, EMPTY, PREPARED = TransactionState.ONGOING, TransactionState.EMPTY, TransactionState.PREPARE_COMMIT
@@ -154,3 +167,117 @@ def test_an_operator_manages_the_connectors_of_a_mirror_and_of_an_annotated_clus
     annotations = {} if annotation is None else {USE_CONNECTOR_RESOURCES: annotation}
     found = StrimziResource(kind=kind, name="c", api_version="v1", origin="f", annotations=annotations)
     assert found.manages_connectors is manages
+
+
+INSPECTED = inspection()
+SILENT, NOT_ASKED = Skipped("no answer", Cause.UNREACHABLE), Skipped("not asked", Cause.NOT_ASKED)
+GAP = Coverage((), (Unread("a fact", "no answer", Cause.UNREACHABLE),))
+
+
+@pytest.mark.parametrize(("records", "valid", "fails"), [(0, 0, False), (3, 1, False), (3, 3, False), (3, 0, True)])
+def test_a_topic_of_other_records_is_no_config_topic(records: int, valid: int, fails: bool):
+    census = ConfigTopicCensus(records, kinds={RecordKind.INVALID_KEY: records - valid})
+    error = replace(INSPECTED, inspection=replace(INSPECTED.inspection, census=census)).failure
+    assert isinstance(error, UsageError) is fails
+    assert fails or error is None
+
+
+@pytest.mark.parametrize(
+    ("skipped", "coverage", "complete"),
+    [
+        ({}, Coverage(), True),
+        ({"a": NOT_ASKED}, Coverage(), True),
+        ({"a": SILENT}, Coverage(), False),
+        ({}, GAP, False),
+    ],
+)
+def test_an_inspection_is_complete_where_no_fact_was_left_unread(skipped, coverage, complete: bool):
+    found = replace(INSPECTED, inspection=replace(INSPECTED.inspection, skipped=skipped))
+    assert found.covering(coverage).complete is complete
+
+
+@pytest.mark.parametrize(
+    ("name", "mode", "needs"),
+    [
+        ("io.debezium.connector.mysql.MySqlConnector", None, True),
+        ("io.debezium.connector.mysql.MySqlConnector", "initial", True),
+        ("io.debezium.connector.mysql.MySqlConnector", "recovery", False),
+        ("io.debezium.connector.postgresql.PostgresConnector", None, False),
+        ("org.example.MySqlConnector", None, False),
+    ],
+)
+def test_a_schema_history_is_needed_by_debeziums_classes_that_do_not_rebuild_it(name: str, mode, needs: bool):
+    assert needs_history({"connector.class": name} | ({} if mode is None else {"snapshot.mode": mode})) is needs
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "compacted"),
+    [
+        ("delete", "delete", ()),
+        ("compact", "delete", (Side.SOURCE,)),
+        ("delete", "compact,delete", (Side.TARGET,)),
+        ("compact", "compact", (Side.SOURCE, Side.TARGET)),
+        (SILENT, "compact", SILENT),
+        ("compact", SILENT, SILENT),
+    ],
+)
+def test_the_sides_of_a_mirror_that_are_compacted_are_known_where_both_policies_are(source, target, compacted):
+    topics = (replace(TOPIC.source, cleanup_policy=source), replace(TOPIC.target, cleanup_policy=target))
+    assert MirroredTopic(TOPICS, *topics).compacted == compacted
+
+
+def test_a_pair_of_a_mirror_is_found_by_its_topics_and_named_by_both_places():
+    other = TopicPair("bills", "eu.bills")
+    plan = MirrorPlan(0, "a", "b", (replace(TOPIC, topics=other), TOPIC), (PAIR,), NOT_ASKED)
+    assert (plan.topic(TOPICS), plan.topic(other).topics) == (TOPIC, other)
+    assert str(PAIR) == "orders-0 -> eu.orders-0"
+
+
+STRETCHES = (CountedStretch(0, 4, 2, 1, 1), CountedStretch(4, 9, 3, 0, 1), CountedStretch(12, 15, 3, 0, 0))
+
+
+@pytest.mark.parametrize(
+    ("start", "limit", "counts"),
+    [
+        (0, 9, (5, 1, 2, 1)),
+        (0, 4, (2, 1, 1, 0)),
+        (4, 9, (3, 0, 1, 1)),
+        (0, 8, None),
+        (0, 12, None),
+        (1, 9, None),
+        (12, 15, (3, 0, 0, 0)),
+        (9, 15, None),
+    ],
+)
+def test_the_content_between_two_offsets_is_known_where_stretches_join_them(start: int, limit: int, counts):
+    assert RecordTally(STRETCHES).counts(start, limit) == counts
+
+
+@pytest.mark.parametrize(("pattern", "named"), [(None, True), ("a.*", True), ("a", False), ("b", False)])
+def test_an_id_is_named_by_a_pattern_for_the_whole_of_it(pattern: str | None, named: bool):
+    selection = Selection(pattern=None if pattern is None else re.compile(pattern))
+    assert selection.names(TransactionListing("ab", 7, EMPTY, 1)) is named
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [("value", "value"), ("json:a,b", "json:a,b"), ("header:h", "header:h"), ("partition", "partition")],
+)
+def test_a_selector_is_told_as_it_is_written(text: str, written: str):
+    assert str(selector_of("--identity", text)) == written
+
+
+@pytest.mark.parametrize(
+    ("started", "state", "timeout", "at"),
+    [
+        (5, ONGOING, 60_000, 60_005),
+        (None, ONGOING, 60_000, None),
+        (5, PREPARED, 60_000, None),
+        (5, ONGOING, NO_TIMEOUT_MS, None),
+    ],
+)
+def test_a_coordinator_ends_an_ongoing_transaction_that_has_a_timeout(started: int | None, state, timeout, at):
+    active = ActiveProducer(PLACE, PRODUCER, 0, 0, None, 4)
+    description = replace(described(state, PLACE, timeout=timeout), start_ms=started)
+    assert OpenTransaction(active, 4, "x", description).timeout_at_ms == at
+    assert OpenTransaction(active, 4, None, None).timeout_at_ms is None
