@@ -119,7 +119,7 @@ def _version(connection: LedgerConnection, name: str, newest: int) -> int:
 
 
 def _migrate(connection: LedgerConnection, version: int, schema: tuple[Step, ...]) -> None:
-    if not version and not connection.has_table(SCHEMA_TABLE):
+    if not connection.has_table(SCHEMA_TABLE):
         for statement in FIRST_OF_ALL:
             connection.define(statement)
     for step in schema[version:]:

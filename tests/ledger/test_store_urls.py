@@ -12,6 +12,8 @@ from eosctl.sources.config_providers import look_up
     [
         ("ledger", ""),
         ("mysql", ""),
+        ("sqlite", ""),
+        ("postgresql", ""),
         ("mysql://host/db", ": mysql://"),
         ("my-sql://host/db", ""),
         ("://host/db", ""),

@@ -129,6 +129,8 @@ PREFIXED = PatternType.PREFIXED
         (topic("t", PREFIXED), topic("*"), False, True),
         (topic("tu", PREFIXED), topic("t", PREFIXED), False, True),
         (topic("*", PREFIXED), topic("t"), False, False),
+        (topic("*", PREFIXED), topic("*"), False, False),
+        (topic("*", PREFIXED), topic("*t"), True, True),
     ],
 )
 def test_a_pattern_covers_names_of_its_own_type(one: ResourcePattern, other: ResourcePattern, covers, overlaps):

@@ -28,11 +28,13 @@ from eosctl.model.transactions import (
     Selection,
     TransactionDescription,
     TransactionDescriptions,
+    TransactionList,
     TransactionListing,
     TransactionState,
     no_leader_answers,
     require_described,
 )
+from eosctl.model.watch import Answers
 from tests.analysis.mirror.test_mirror import PAIR, TOPIC, TOPICS
 from tests.render.real_names import inspection
 
@@ -281,3 +283,24 @@ def test_a_coordinator_ends_an_ongoing_transaction_that_has_a_timeout(started: i
     description = replace(described(state, PLACE, timeout=timeout), start_ms=started)
     assert OpenTransaction(active, 4, "x", description).timeout_at_ms == at
     assert OpenTransaction(active, 4, None, None).timeout_at_ms is None
+
+
+@pytest.mark.parametrize(
+    ("missing", "coverage", "unread"),
+    [
+        ((), Coverage(), []),
+        (("broker 1",), Coverage(), [("a part of the answer", "not every coordinator answers: broker 1")]),
+        ((), GAP, [("a fact", "no answer")]),
+        (("broker 1",), GAP, [("a fact", "no answer")]),
+    ],
+)
+def test_an_answer_that_ends_with_an_error_is_unread_in_part(missing: tuple[str, ...], coverage, unread):
+    answer = TransactionList(
+        as_of=0, cluster_id="k", transactions=(), hidden=NOT_ASKED, unanswered={}, missing=missing, notes=()
+    )
+    answers = replace(Answers.none(NOT_ASKED), transactions=answer.covering(coverage))
+    assert [(command, each.what, each.reason) for command, each in answers.unread] == [
+        ("transactions list", *each) for each in unread
+    ]
+    silent = replace(Answers.none(NOT_ASKED), hanging=SILENT)
+    assert [(command, each.what) for command, each in silent.unread] == [("transactions hanging", "the whole answer")]

@@ -610,6 +610,7 @@ TASK = Ownership((TaskOwner("g", ConnectorTaskId("orders", 0)),), ("a Flink sink
         (TASK, None, None, "orders", True),
         (TASK, None, None, "g", True),
         (TASK, None, None, "flink", False),
+        (TASK, None, None, "order", False),
         (Ownership((), ("a Flink sink",)), None, None, "flink", True),
         (Ownership((), ("a Flink sink",)), None, None, "orders", False),
         (TASK, 5, 5, "orders", False),

@@ -7,6 +7,7 @@ from eosctl.model.acls import AclBinding, Operation, topic
 from eosctl.model.names import Side
 from eosctl.model.plan import (
     AwaitOperator,
+    Check,
     CreateAcls,
     CreateTopic,
     DeleteAcls,
@@ -17,6 +18,7 @@ from eosctl.model.plan import (
     PlanTarget,
     ResumeConnector,
     SetConnectorConfig,
+    Standing,
     StopConnector,
     VerifyOffsets,
     WriteOffsets,
@@ -24,6 +26,8 @@ from eosctl.model.plan import (
     demanded_steps,
     establishes,
     moved_again,
+    needed_first,
+    standings,
 )
 from eosctl.model.preconditions import (
     AclsPresent,
@@ -158,3 +162,15 @@ OPEN = "what producer 7 has open in t-0 begins at 40"
 )
 def test_a_marker_is_planned_for_a_transaction_that_hangs_unless_it_is_forced(precondition, words: str):
     assert precondition.describe() == words
+
+
+def test_a_precondition_that_comes_later_names_the_step_that_brings_it_about():
+    steps = [
+        (1, PlannedStep(FenceProducers(S, ("g-c-0",), 1))),
+        (2, PlannedStep(StopConnector(S, "c"))),
+        (3, PlannedStep(WRITE, (STOPPED,))),
+    ]
+    needed = needed_first(each for _, each in steps)
+    assert standings(steps, needed, RUNNING) == (Check(STOPPED, (3,), Standing.LATER, "step 2 brings it about"),)
+    again = standings(steps[2:], (), RUNNING)
+    assert again == (Check(STOPPED, (3,), Standing.LATER, "planned again after the stop"),)

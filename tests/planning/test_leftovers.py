@@ -39,6 +39,8 @@ def checkpoint(*writers: FlinkWriter, names=("sink-0-42",)) -> FlinkCheckpoint:
         ("sink-0-43", checkpoint(writer(0), writer(1)), None),
         ("sink-0-42", checkpoint(writer(0, uncommitted=["sink-0-42"]), writer(1)), None),
         ("orders", checkpoint(), None),
+        ("sink-0-42", checkpoint(), None),
+        ("sink-1-41", checkpoint(writer(0, uncommitted=["sink-0-43"]), writer(1)), None),
         ("sink-0-43", checkpoint(), "checkpoint 42 has no state of a sink with this prefix"),
         ("sinks-0-43", checkpoint(writer(0), writer(1)), "has no state of a sink with this prefix"),
         ("sink-0-43", checkpoint(writer(0)), "the state of 1 subtasks only"),
