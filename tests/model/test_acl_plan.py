@@ -5,7 +5,16 @@ from typing import Any
 import pytest
 
 from eosctl.errors import NotAuthorized, Unsupported
-from eosctl.model.acl_plan import AclRequest, LeftOut, PlannedPhase, granting_command, planned_phases, says
+from eosctl.model.acl_plan import (
+    AclRequest,
+    LeftOut,
+    PlannedPhase,
+    granting_command,
+    kafka_user,
+    planned_phases,
+    principal_of,
+    says,
+)
 from eosctl.model.acls import AclBinding, Operation, PatternType, ResourcePattern, ResourceType, group, topic
 from eosctl.model.client_properties import Property
 from eosctl.model.client_roles import ConnectCluster, WorkerConfig
@@ -137,3 +146,18 @@ def test_a_pattern_covers_names_of_its_own_type(one: ResourcePattern, other: Res
     assert one.covers(other) is covers
     assert one.overlaps(other) is other.overlaps(one) is overlaps
     assert one.is_wildcard is (one == ResourcePattern(ResourceType.TOPIC, "*"))
+
+
+@pytest.mark.parametrize(
+    ("name", "authentication", "principal"),
+    [
+        ("a", "tls", "User:CN=a"),
+        ("a", "tls-external", "User:CN=a"),
+        ("a", "scram-sha-512", "User:a"),
+        ("a", None, "User:a"),
+    ],
+)
+def test_a_user_with_a_certificate_has_the_name_in_it(name: str, authentication: str | None, principal: str):
+    assert principal_of(name, authentication) == principal
+    spec = kafka_user(principal, [BINDING], "c")["spec"]
+    assert spec.get("authentication") == ({"type": "tls"} if principal == "User:CN=a" else None)

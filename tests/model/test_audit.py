@@ -5,7 +5,16 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from eosctl.model.audit import AuditReport, AuditVerdict, ConnectorVerdict, EarlierAudit, EarlierFinding, RangeEvidence
+from eosctl.model.audit import (
+    AuditReport,
+    AuditVerdict,
+    ConnectorVerdict,
+    EarlierAudit,
+    EarlierFinding,
+    RangeEvidence,
+    RecordCount,
+    total_records,
+)
 from eosctl.model.names import TopicPartition
 from eosctl.model.report import FindingKind, Severity
 from tests.render.audit_reports import rich_report
@@ -88,3 +97,11 @@ def test_a_finding_is_new_where_its_connector_is_broken_only_now(known: bool, br
     earlier = EarlierAudit(1, "", findings, frozenset(broken_before))
     assert replace(found, earlier=earlier).is_new(finding) is is_new
     assert replace(found, earlier=earlier).newly_broken == frozenset({"c"}) - broken_before
+
+
+@pytest.mark.parametrize(
+    ("counts", "total"),
+    [([], (0, 0)), ([(1, 2), (3, 3)], (4, 5)), ([(1, None), (1, 2)], (2, None)), ([(1, 2), (0, None)], (1, None))],
+)
+def test_a_sum_is_bounded_where_each_of_its_counts_is(counts, total):
+    assert total_records(RecordCount(*each) for each in counts) == total

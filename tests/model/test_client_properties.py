@@ -3,7 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
-from eosctl.errors import OtherCluster
+from eosctl.errors import OtherCluster, Refused
 from eosctl.model.client_properties import (
     TRUSTED,
     ClientProperties,
@@ -70,3 +70,13 @@ def test_keys_that_no_client_knows_and_those_that_only_java_follows_are_told_apa
     keys = ["acks", "basic.auth.user.info", "config.providers.env.class", "ssl.provider", "my.key", TRUSTED, "a"]
     assert unknown_keys(keys) == ("a", "my.key")
     assert keys_not_followed(keys) == ("ssl.provider",)
+
+
+@pytest.mark.parametrize(("named_by", "refused"), [(None, False), ("a plan", True)])
+def test_brokers_that_only_a_plan_names_are_shown_no_credentials(named_by: str | None, refused: bool):
+    given = replace(NAMED, named_by=named_by)
+    if refused:
+        with pytest.raises(Refused, match=r"^the brokers A:1 are named by a plan and not by you"):
+            given.require_named()
+    else:
+        given.require_named()

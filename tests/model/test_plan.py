@@ -28,6 +28,7 @@ from eosctl.model.plan import (
     moved_again,
     needed_first,
     standings,
+    violations,
 )
 from eosctl.model.preconditions import (
     AclsPresent,
@@ -174,3 +175,9 @@ def test_a_precondition_that_comes_later_names_the_step_that_brings_it_about():
     assert standings(steps, needed, RUNNING) == (Check(STOPPED, (3,), Standing.LATER, "step 2 brings it about"),)
     again = standings(steps[2:], (), RUNNING)
     assert again == (Check(STOPPED, (3,), Standing.LATER, "planned again after the stop"),)
+
+
+def test_only_preconditions_that_do_not_hold_have_a_reason():
+    runs = "connector c is RUNNING with 1 task, not STOPPED with none"
+    assert violations([STOPPED], RUNNING) == (runs,)
+    assert violations([STOPPED], connector(ConnectorFacts("STOPPED"))) == ()

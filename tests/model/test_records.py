@@ -10,7 +10,7 @@ from eosctl.model.acl_plan import granting_command
 from eosctl.model.config_topic import Origin, TargetStateRecord, TaskConfigRecord
 from eosctl.model.connectors import ConnectorState, TargetState
 from eosctl.model.names import ConnectorTaskId, ProducerIdAndEpoch
-from eosctl.model.records import java_partition, murmur2
+from eosctl.model.records import Record, java_partition, murmur2
 from eosctl.model.versions import KafkaVersion
 
 ORIGIN = Origin(0, 0)
@@ -129,3 +129,10 @@ def test_a_denial_that_no_acl_resolves_has_no_granting_command(operation, resour
 )
 def test_a_denial_names_principal_operation_and_resource(operation, resource, message):
     assert denied(operation, resource).message == message
+
+
+@pytest.mark.parametrize(
+    ("producer_id", "producer"), [(-1, None), (0, ProducerIdAndEpoch(0, 2)), (7, ProducerIdAndEpoch(7, 2))]
+)
+def test_a_record_of_a_writer_that_was_not_idempotent_has_no_producer(producer_id: int, producer):
+    assert Record(0, 0, None, None, producer_id=producer_id, producer_epoch=2).producer == producer
