@@ -205,10 +205,11 @@ def stable_offset(wire: Wire) -> tuple[int, int]:
     """Committed offset and error code, as a member that reads committed asks for them (KIP-447)."""
     from kafka.protocol.consumer import OffsetFetchRequest
 
-    topic = OffsetFetchRequest.OffsetFetchRequestTopic(name=INPUT.topic, partition_indexes=[0])
-    fields = {"group_id": GROUP, "topics": [topic], "require_stable": True}
-    answer = wire.request(group_coordinator(wire), Request(OffsetFetchRequest, fields, 7, 7))
-    part = answer.topics[0].partitions[0]
+    group = OffsetFetchRequest.OffsetFetchRequestGroup
+    topic = group.OffsetFetchRequestTopics(name=INPUT.topic, partition_indexes=[0])
+    fields = {"groups": [group(group_id=GROUP, topics=[topic])], "require_stable": True}
+    answer = wire.request(group_coordinator(wire), Request(OffsetFetchRequest, fields, 8, 8))
+    part = answer.groups[0].topics[0].partitions[0]
     return part.committed_offset, part.error_code
 
 
