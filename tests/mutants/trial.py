@@ -26,7 +26,7 @@ import pytest
 
 from tests.mutants.decisions import NOTE, Decider, Mutant, deciders, noting_decisions
 
-LONGEST_S: Final = 3600.0
+LONGEST_S: Final = 600.0
 OFTEN: Final = 4
 SPARE_S: Final = 5
 """A mutant that takes more CPU than its tests take OFTEN without it, and SPARE_S, does not end."""
