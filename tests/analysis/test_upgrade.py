@@ -6,15 +6,16 @@ import pytest
 from msgspec.structs import replace
 
 from eosctl.analysis.catalogue.internal_topics import UNCOMMITTED_OFFSET
+from eosctl.analysis.client_configs import UNREAD as UNREAD_CLIENTS
 from eosctl.analysis.phases import in_force, worker_phases
-from eosctl.analysis.upgrade import _done, check_feature, check_upgrade
+from eosctl.analysis.upgrade import REPORTED, RULES, _blockers, _done, _doubts, check_feature, check_upgrade
 from eosctl.codecs.connector_files import worker_of
 from eosctl.model.client_roles import ClientRole, ConnectCluster, WorkerConfig
 from eosctl.model.evidence import declared_support
 from eosctl.model.groups import ConnectGroup, GroupMember
 from eosctl.model.offsets import SOURCE_SUPPORT, SourceSupport
 from eosctl.model.report import Severity
-from eosctl.model.rules import FeatureLevel, Phase, Verdict, WorkerPhase
+from eosctl.model.rules import Diagnosis, FeatureLevel, Phase, RuleAnswer, Verdict, WorkerPhase
 from eosctl.model.skipped import Cause, Coverage, Skipped, Unread, not_asked
 from tests.analysis.config_records import Log
 from tests.analysis.evidence import BROKER, FILE, A, B, acls, but, inspection, logged, transactional_id, worker
@@ -452,3 +453,40 @@ def test_a_finding_that_stands_in_the_way_is_no_warning_besides() -> None:
 def test_a_phase_that_is_not_known_leaves_it_open_unless_another_worker_is_elsewhere(workers, target, done) -> None:
     known = tuple(WorkerPhase(f"http://{number}", phase, "file") for number, phase in enumerate(workers))
     assert _done(known, target) is done
+
+
+def test_the_kinds_of_an_answer_are_those_of_rules_whose_findings_count():
+    expected = {"EOS018", *(rule.id for rule in REPORTED if rule.kind.severity is not Severity.INFO)}
+    assert {each.id for each in check_upgrade(PREPARED, Phase.ENABLED).kinds} == expected
+    assert any(rule.kind.severity is Severity.INFO for rule in REPORTED)
+
+
+@pytest.mark.parametrize(
+    ("of_kind", "severity", "blocks"),
+    [
+        (Severity.WARNING, Severity.WARNING, True),
+        (Severity.WARNING, Severity.INFO, False),
+        (Severity.ERROR, Severity.WARNING, False),
+        (Severity.ERROR, Severity.ERROR, True),
+        (Severity.INFO, Severity.INFO, False),
+    ],
+)
+def test_an_error_blocks_a_roll_and_a_warning_does_where_its_rule_knows_no_worse(of_kind, severity, blocks) -> None:
+    rule = RULES[0]
+    rule = replace(rule, kind=replace(rule.kind, severity=of_kind))
+    finding = rule.kind.finding("x", "something", severity=severity)
+    found = list(_blockers(Diagnosis(evidence=PREPARED, answers=(RuleAnswer(rule, (finding,)),))))
+    assert found == ([finding] if blocks else [])
+
+
+def test_a_doubt_is_needed_where_its_rule_may_block_the_roll():
+    def needed(blocks: frozenset[str], reason: str) -> bool:
+        rule = replace(RULES[0], blocks=blocks, needs=("workers",))
+        answers = (RuleAnswer(rule, cannot_tell=(reason,), complete=False),)
+        [doubt] = _doubts(Diagnosis(evidence=PREPARED, answers=answers), Phase.ENABLED)
+        return doubt.needed
+
+    assert needed(frozenset({Phase.ENABLED}), "denied")
+    assert not needed(frozenset({Phase.DISABLED}), "denied")
+    assert not needed(frozenset(), "denied")
+    assert not needed(frozenset({Phase.ENABLED}), UNREAD_CLIENTS.reason)
