@@ -29,6 +29,10 @@ def test_each_id_is_one_kind_s_and_in_the_range_of_its_theme() -> None:
     assert [kind.id for kind in KINDS if sum(kind.number in theme.numbers for theme in THEMES) != 1] == []
 
 
+def test_a_theme_has_the_kinds_of_its_numbers() -> None:
+    assert [kind for theme in THEMES for kind in theme.kinds] == list(KINDS)
+
+
 def test_a_name_is_no_other_fault_s_and_no_error_s() -> None:
     names = [kind.name for kind in KINDS]
     assert {name for name in names if names.count(name) > 1} == {"open-transaction"}, "one fault of three topics"

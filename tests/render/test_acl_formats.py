@@ -308,3 +308,11 @@ def test_a_difference_is_counted_by_what_is_present_missing_and_unknown(differen
 def test_reasons_beyond_the_third_are_counted() -> None:
     assert acls._sentences(["a", "b", "a", "c"]) == "a; b; c"
     assert acls._sentences(["a", "b", "c", "d", "e"]) == "a; b; c; and 2 more reasons"
+
+
+@pytest.mark.parametrize("form", AclFormat)
+def test_the_first_lines_say_what_the_text_is_about_where_the_format_has_no_other_place(form: AclFormat) -> None:
+    around = EmitOptions(about="of connector orders")
+    assert emit_acls(BINDINGS, form, around).startswith("# of connector orders") is (
+        form not in {AclFormat.SHELL, AclFormat.MSK}
+    )
