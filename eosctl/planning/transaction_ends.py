@@ -29,7 +29,7 @@ from eosctl.model.plan import (
     WriteCommitMarker,
 )
 from eosctl.model.planned import Planned
-from eosctl.model.preconditions import COMMITTED, ClusterIs, NoLiveOwner, OpenPart, TransactionHangs, why_moved
+from eosctl.model.preconditions import COMMITTED, ClusterIs, NoLiveOwner, OpenPart, why_moved
 from eosctl.model.skipped import Skipped
 from eosctl.model.text import first_few, pluralize
 from eosctl.model.times import rfc3339
@@ -449,24 +449,17 @@ def _danger(objection: str) -> str:
 def _abort_step(transaction: OpenTransaction, cluster_id: str, *, forced: bool) -> PlannedStep:
     place, producer = transaction.topic_partition, transaction.producer
     epoch = transaction.active.coordinator_epoch
-    return PlannedStep(
-        AbortTransaction(
-            Side.SOURCE,
-            place.topic,
-            place.partition,
-            producer.producer_id,
-            producer.producer_epoch,
-            0 if epoch is None else epoch,
-            transaction.start_offset,
-            forced,
-        ),
-        (
-            ClusterIs(Side.SOURCE, cluster_id),
-            TransactionHangs(
-                Side.SOURCE, place.topic, place.partition, producer.producer_id, transaction.start_offset, forced
-            ),
-        ),
+    step = AbortTransaction(
+        Side.SOURCE,
+        place.topic,
+        place.partition,
+        producer.producer_id,
+        producer.producer_epoch,
+        0 if epoch is None else epoch,
+        transaction.start_offset,
+        forced,
     )
+    return PlannedStep(step, (ClusterIs(Side.SOURCE, cluster_id), *step.implied()))
 
 
 # Writes commit markers that are missing although the coordinator decided to commit.
