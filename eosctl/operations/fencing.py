@@ -217,7 +217,7 @@ def _read_listed(session: Session, request: FencingRequest) -> tuple[str, ...]:
 
     For a connector this can miss only leftovers: the IDs of its tasks are known by their numbers.
     """
-    listed = session.reader.transactional_ids()
+    listed = session.reader.transactional_ids(under=next(iter(request.prefixes), ""))
     if listed.unlisted and request.prefixes:
         raise Unreachable(
             "; ".join(listed.unlisted),

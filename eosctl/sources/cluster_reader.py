@@ -243,9 +243,12 @@ class ClusterReader(TopicReader, Protocol):
     # -- transactions -------------------------------------------------------------------------------------------------
 
     def transactional_ids(
-        self, *, states: Iterable[TransactionState] = (), producer_ids: Iterable[int] = ()
+        self, *, states: Iterable[TransactionState] = (), producer_ids: Iterable[int] = (), under: str = ""
     ) -> ListedTransactions:
-        """The IDs that the coordinators list, and why others may be missing."""
+        """The IDs that the coordinators list, and why others may be missing.
+
+        under is one under which the principal may Describe IDs, where it may not Describe all.
+        """
 
     def describe(
         self, transactional_ids: Iterable[str], coordinators: Mapping[str, int] | None = None

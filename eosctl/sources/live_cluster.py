@@ -722,10 +722,10 @@ class LiveCluster(CoverageLog):
 
     @tracked("transactional IDs", once=True)
     def transactional_ids(
-        self, *, states: Iterable[TransactionState] = (), producer_ids: Iterable[int] = ()
+        self, *, states: Iterable[TransactionState] = (), producer_ids: Iterable[int] = (), under: str = ""
     ) -> ListedTransactions:
         """All brokers are asked at once."""
-        return kafka_transactions.listed_transactions(self._wire, states=states, producer_ids=producer_ids)
+        return kafka_transactions.listed_transactions(self._wire, states=states, producer_ids=producer_ids, under=under)
 
     def describe(
         self, transactional_ids: Iterable[str], coordinators: Mapping[str, int] | None = None

@@ -333,7 +333,7 @@ class SavedCluster(CoverageLog):
 
     @tracked("transactional IDs")
     def transactional_ids(
-        self, *, states: Iterable[TransactionState] = (), producer_ids: Iterable[int] = ()
+        self, *, states: Iterable[TransactionState] = (), producer_ids: Iterable[int] = (), under: str = ""
     ) -> ListedTransactions:
         known = [each for each in self._described.values() if not isinstance(each, Skipped)]
         wanted_states, wanted_ids = frozenset(states), frozenset(producer_ids)

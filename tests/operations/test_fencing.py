@@ -142,9 +142,9 @@ def test_one_that_was_named_is_refused() -> None:
         read_and_plan(session, FencingRequest(connectors=("odd",)), "configs")
 
 
-def growing(*answers: ListedTransactions) -> Callable[[], ListedTransactions]:
+def growing(*answers: ListedTransactions) -> Callable[..., ListedTransactions]:
     remaining = iter(answers)
-    return lambda: next(remaining)
+    return lambda **_: next(remaining)
 
 
 def test_a_plan_that_changed_while_a_person_was_asked_is_not_carried_out() -> None:

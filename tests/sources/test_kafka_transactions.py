@@ -1,6 +1,8 @@
 """Transactions, topics and configs as real brokers tell them."""
 
 import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from itertools import pairwise
 
 import pytest
@@ -17,20 +19,22 @@ from confluent_kafka.admin import (
 
 from eosctl.clients.wire import Wire
 from eosctl.codecs.client_properties import client_properties
-from eosctl.errors import NotAuthorized, Refused, UsageError
-from eosctl.model.names import TopicPartition
+from eosctl.errors import NotAuthorized, Refused, Unreachable, UsageError
+from eosctl.model.names import TRANSACTION_LOG, TopicPartition, coordinator_partition
 from eosctl.model.skipped import Skipped
 from eosctl.model.transaction_log import LoggedHolders, TransactionalIdHolder
 from eosctl.model.transactions import TransactionState
 from eosctl.sources.kafka_log import read_log
 from eosctl.sources.kafka_topics import broker_settings, max_transaction_timeout_ms, topic_facts, topic_settings
 from eosctl.sources.kafka_transactions import (
+    TransactionListings,
     describe_transactional_ids,
     find_holders,
     leader_epochs,
     list_transactional_ids,
     read_transaction_log,
     transaction_log_offsets,
+    unused_ids,
 )
 from tests.faulty_sandbox import Sandbox
 from tests.integration.producers import create_topic
@@ -141,6 +145,49 @@ def test_the_holders_of_producer_ids_are_found_a_part_of_the_log_at_a_time(own):
             Refused, match=r"1 byte of __transaction_state may be read, and __transaction_state-[0-9]+ has more"
         ):
             list(read_transaction_log(wire, transaction_log_offsets(wire, epochs).offsets, most_bytes=1))
+
+
+def test_a_broker_that_starts_lists_all_ids_or_says_why_some_are_missing(own):
+    """Until it loads its partitions of the transaction log it lists no ID, and says so by no error."""
+    for number in range(5):
+        settings = {"bootstrap.servers": own.bootstrap_servers, "transactional.id": f"loaded-{number}"}
+        Producer(settings).init_transactions(30)
+    with super_user(own) as wire:
+        whole = list_transactional_ids(wire)
+        assert (len(whole.transactions) >= 5, whole.unlisted) == (True, ())
+    own.stop_broker(1)
+    answers = []
+    with ThreadPoolExecutor() as threads:
+        started = threads.submit(own.start_broker, 1)
+        deadline = time.monotonic() + 60
+        while not (answers and started.done()):
+            assert time.monotonic() < deadline
+            with suppress(Unreachable), super_user(own) as wire:
+                answers.append(list_transactional_ids(wire))
+            time.sleep(0.003)
+        started.result()
+    assert {each.transactions for each in answers if not each.unlisted} == {whole.transactions}
+    short = [each.unlisted for each in answers if each.transactions != whole.transactions]
+    assert all("its transactional IDs" in " ".join(why) or "their transactional IDs" in " ".join(why) for why in short)
+
+
+def test_a_list_is_taken_as_it_is_where_no_id_may_be_described(own):
+    with (
+        Allowed(own, ResourceType.TOPIC, TRANSACTION_LOG, AclOperation.DESCRIBE),
+        tool(own) as wire,
+    ):
+        eventually(lambda: list_transactional_ids(wire).leaderless, lambda lost: lost == ())
+        began = time.monotonic()
+        assert list_transactional_ids(wire) == TransactionListings((), {})
+        assert time.monotonic() - began < wire.timeout_s
+
+
+def test_each_partition_of_the_transaction_log_has_an_unused_id():
+    for partitions in (1, 3, 50):
+        unused = unused_ids(partitions, "team-")
+        assert sorted(unused) == list(range(partitions))
+        assert all(coordinator_partition(name, partitions) == each for each, name in unused.items())
+        assert all(name.startswith("team-") for name in unused.values())
 
 
 def test_a_state_that_no_broker_knows_is_refused(sandbox):
