@@ -63,8 +63,6 @@ ELSEWHERE: Final[Mapping[str, Mapping[str, str]]] = {
 VERSIONS_OF_BROKERS: Final = "kafka.protocol.broker_version_data"
 UNSENT: Final = frozenset({"ListGroupsRequest", "OffsetFetchRequest"})
 """Requests that VERSIONS_OF_BROKERS makes for brokers before 0.10, and that kafka-python sends to none."""
-UNWANTED: Final = frozenset({"httpx._main"})
-"""httpx's own command line: it imports Rich, Pygments and Click, and httpx goes without it where they are missing."""
 
 
 def _importer() -> str:
@@ -137,9 +135,7 @@ class _BareFinder:
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """The spec of a module that is opened bare, None for others. Raises ImportError for UNWANTED ones."""
-        if fullname in UNWANTED:
-            raise ImportError(f"{fullname} is not needed here")
+        """The spec of a module that is opened bare, None for others."""
         if fullname not in self._names:
             return None
         spec = PathFinder.find_spec(fullname, path, target)

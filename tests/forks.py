@@ -22,7 +22,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-LIBRARIES = ("httpx", "yaml", "confluent_kafka.admin", "aiokafka.record.default_records", "psycopg", "rich.table")
+LIBRARIES = ("httpcore", "yaml", "confluent_kafka.admin", "aiokafka.record.default_records", "psycopg", "rich.table")
 LEFT_OUT = ("eosctl.spark", "eosctl.__main__")
 
 

@@ -1,4 +1,4 @@
-"""The meaning of the Kafka clients' and httpx's errors for the user: one table for each library."""
+"""The meaning of the Kafka clients' errors for the user: one table for each library."""
 
 import os
 import re
@@ -194,19 +194,6 @@ KAFKA_PYTHON_NAMES: Final[Mapping[str, Kind]] = {
     "TooManyInFlightRequests": Bug,
 }
 """kafka-python's own exceptions by class name; a subclass means the same as its base."""
-
-HTTPX_NAMES: Final[Mapping[str, Kind]] = {
-    "TimeoutException": TimedOut,
-    "UnsupportedProtocol": UsageError,
-    "InvalidURL": UsageError,
-    "DecodingError": Undecodable,
-    "TransportError": Unreachable,
-    "TooManyRedirects": Unreachable,
-    "HTTPStatusError": Refused,
-    "StreamError": Bug,
-    "CookieConflict": Bug,
-}
-"""httpx's exceptions by class name; a subclass means the same as its base."""
 
 
 class Peer(Struct, frozen=True):

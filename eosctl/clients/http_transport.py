@@ -1,29 +1,31 @@
 """HTTP exchanges that end: one deadline for the whole of each, and a limit to its answer.
 
-httpx bounds each read from a socket, so a peer that drips its answer byte by byte would be read for ever. Here a
-request has the end of its time in `extensions["deadline"]` (time.monotonic()), and each step of it gets the remaining
-time until then; `extensions["max_bytes"]` limits the body of each answer, redirects included.
+httpcore bounds each read from a socket, so a peer that drips its answer byte by byte would be read for ever. Here each
+step of an exchange gets the remaining time until its deadline (time.monotonic()).
 """
 
 import socket
 import ssl
 import time
-from collections.abc import Callable, Iterable, Iterator
-from functools import cache
+from base64 import b64encode
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, Final, NamedTuple
 
 import httpcore
-import httpx
 
 from eosctl.clients.deadline import done_by
+from eosctl.clients.http_url import HttpUrl
 from eosctl.version import __version__
 
-DEADLINE: Final = "deadline"
-MAX_BYTES: Final = "max_bytes"
-LOCATION: Final = "location"
-USER_AGENT: Final = f"eosctl/{__version__}"
+JSON: Final = "application/json"
 SLICE: Final = 1 << 14
 """The size of one write, so that a slow reader is noticed in between."""
+FAILURES: Final = (
+    *(httpcore.NetworkError, httpcore.ProtocolError, httpcore.ProxyError),
+    *(httpcore.UnsupportedProtocol, httpcore.ConnectionNotAvailable),
+)
+"""httpcore's exceptions beside TimeoutException; they have no class in common."""
 
 
 class TooLarge(Exception):
@@ -34,128 +36,127 @@ class NotConnected(Exception):
     """The host leads to an IP address that may not be connected to; the text names it and its kind."""
 
 
+class NotInTime(Exception):
+    """There is no whole answer at the deadline."""
+
+
+class NoAnswer(Exception):
+    """The connection, its TLS or its HTTP failed; the text is the library's."""
+
+
+class HttpRequest(NamedTuple):
+    method: str
+    url: HttpUrl
+    content: bytes | None = None
+    content_type: str = JSON
+
+
 class HttpAnswer(NamedTuple):
+    """status, headers `Content-Type` and `Location` (empty: none), and the body, which is not decompressed."""
+
     status: int
     content_type: str
     content: bytes
     location: str
 
 
-def exchange(http: httpx.Client, request: httpx.Request, deadline: float, max_bytes: int) -> HttpAnswer:
-    """The answer to the request, read completely until `deadline`.
+class HttpClient:
+    """Exchanges with the origin of `base`, over connections that stay open between them.
 
-    It is not decompressed: eosctl requests no compression. A redirect is an answer; it is not followed. Raises
-    TooLarge, NotConnected, and httpx's exceptions.
-    """
-    request.extensions |= {DEADLINE: deadline, MAX_BYTES: max_bytes}
-    request.headers.update({"Accept-Encoding": "identity", "User-Agent": USER_AGENT})
-    response = http.send(request, stream=True, follow_redirects=False)
-    try:
-        content = b"".join(response.iter_raw())
-    finally:
-        response.close()
-    kind = response.headers.get("content-type", "")
-    return HttpAnswer(response.status_code, kind, content, response.extensions[LOCATION])
-
-
-def url_of(text: str) -> httpx.URL:
-    """The URL. Raises httpx.InvalidURL also for a host with a label that begins as IDNA's do, and is none.
-
-    httpx itself raises UnicodeError for it, and later: where it names the host.
-    """
-    url = httpx.URL(text)
-    try:
-        url.host  # noqa: B018  # it is decoded
-    except UnicodeError as error:
-        raise httpx.InvalidURL(str(error)) from error
-    return url
-
-
-@cache
-def public_authorities() -> ssl.SSLContext:
-    """The context of `verify=True`, read once: each client would read the file of certificates again, for 20 ms."""
-    return httpx.create_ssl_context(trust_env=False)
-
-
-class BoundedTransport(httpx.BaseTransport):
-    """httpx's transport over streams that keep to the deadline of a request.
-
-    verify None stands for the public authorities, which are read at the first https. against returns why an IP address
-    is forbidden; it decides on the address of each connection, regardless of earlier look-ups of the host's name.
+    context is for https. against returns why an IP address is forbidden; it decides on the address of each connection,
+    regardless of earlier look-ups of the host's name. Cookies are sent back: by them a balancer may keep the requests
+    of one client at one worker. Proxy settings of the environment are not read: they are for the web, not for a worker
+    inside the cluster.
     """
 
-    def __init__(self, verify: ssl.SSLContext | None, against: Callable[[str], str | None] = lambda _: None) -> None:
-        self._verify, self._backend = verify, _Backend(against)
-        self._pools: dict[bytes, httpcore.ConnectionPool] = {}
+    def __init__(
+        self,
+        base: HttpUrl,
+        context: ssl.SSLContext | None,
+        credentials: tuple[str, str] | None,
+        against: Callable[[str], str | None] = lambda _: None,
+    ) -> None:
+        self.base: HttpUrl = base
+        self._credentials, self._backend = credentials, _Backend(against)
+        self._pool = httpcore.ConnectionPool(ssl_context=context, network_backend=self._backend)
+        self._cookies: Mapping[bytes, bytes] = {}
 
     @property
     def opened(self) -> int:
         """How many connections were opened until now."""
         return self._backend.opened
 
-    def handle_request(self, request: httpx.Request) -> httpx.Response:
-        """The answer, whose body is read as it is iterated."""
-        assert isinstance(request.stream, httpx.SyncByteStream)
-        deadline = request.extensions[DEADLINE]
+    def exchange(self, request: HttpRequest, deadline: float, max_bytes: int) -> HttpAnswer:
+        """The answer to the request, read completely until `deadline`; a redirect is an answer, and not followed.
+
+        Raises TooLarge, NotConnected, NotInTime and NoAnswer.
+        """
         # Each step of a request gets its time from here; the streams below take it as the end, not as a duration.
         steps = dict.fromkeys(("connect", "read", "write"), deadline) | {"pool": max(0.0, deadline - time.monotonic())}
         url = request.url
+        port, target = url.port, url.target.encode("ascii")
         asked = httpcore.Request(
-            method=request.method,
-            url=httpcore.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path),
-            headers=request.headers.raw,
-            content=request.stream,
-            extensions={**request.extensions, "timeout": steps},
+            request.method.encode("ascii"),
+            httpcore.URL(scheme=url.scheme.encode("ascii"), host=url.host.encode("ascii"), port=port, target=target),
+            headers=self._headers(request),
+            content=request.content or b"",
+            extensions={"timeout": steps},
         )
-        with _as_httpx():
-            answered = self._pool(url.raw_scheme).handle_request(asked)
-        locations = [value.decode("latin-1") for name, value in answered.headers if name.lower() == b"location"]
-        # httpx decodes compressed bodies, and makes a request of a redirect that it does not follow.
-        left_out = {b"content-encoding", b"location"}
-        return httpx.Response(
-            answered.status,
-            headers=[(name, value) for name, value in answered.headers if name.lower() not in left_out],
-            stream=_Body(answered.stream, request.extensions[MAX_BYTES]),
-            extensions={LOCATION: next(iter(locations), "")},
-        )
+        with _own_errors():
+            answered = self._pool.handle_request(asked)
+            try:
+                content = b"".join(_limited(answered.iter_stream(), max_bytes))
+            finally:
+                answered.close()
+        found: dict[bytes, list[bytes]] = {}
+        for name, value in answered.headers:
+            found.setdefault(name.lower(), []).append(value)
+        for cookie in found.get(b"set-cookie", ()):
+            name, _, value = cookie.partition(b";")[0].partition(b"=")
+            self._cookies = {**self._cookies, name.strip(): value.strip()}
+        kind, location = (found.get(name, [b""])[0].decode("latin-1") for name in (b"content-type", b"location"))
+        return HttpAnswer(answered.status, kind, content, location)
 
     def close(self) -> None:
-        for pool in self._pools.values():
-            pool.close()
+        self._pool.close()
 
-    def _pool(self, scheme: bytes) -> httpcore.ConnectionPool:
-        if scheme not in self._pools:
-            context = (self._verify or public_authorities()) if scheme == b"https" else None
-            self._pools.setdefault(scheme, httpcore.ConnectionPool(ssl_context=context, network_backend=self._backend))
-        return self._pools[scheme]
-
-
-class _Body(httpx.SyncByteStream):
-    def __init__(self, stream: Any, max_bytes: int) -> None:  # noqa: ANN401  # httpcore names no class
-        self._stream, self._left = stream, max_bytes
-
-    def __iter__(self) -> Iterator[bytes]:
-        with _as_httpx():
-            for piece in self._stream:
-                self._left -= len(piece)
-                if self._left < 0:
-                    raise TooLarge
-                yield piece
-
-    def close(self) -> None:
-        self._stream.close()
+    def _headers(self, request: HttpRequest) -> list[tuple[bytes, bytes]]:
+        """Encoding identity: eosctl decompresses no answer."""
+        headers = {
+            "Host": request.url.netloc,
+            "Accept": JSON,
+            "Accept-Encoding": "identity",
+            "Connection": "keep-alive",
+            "User-Agent": f"eosctl/{__version__}",
+        }
+        if request.content is not None:
+            headers["Content-Type"] = request.content_type
+        if request.content is not None or request.method in {"PATCH", "POST", "PUT"}:
+            headers["Content-Length"] = str(len(request.content or b""))
+        if self._credentials is not None:
+            headers["Authorization"] = f"Basic {b64encode(':'.join(self._credentials).encode()).decode()}"
+        cookies = b"; ".join(b"%s=%s" % each for each in self._cookies.items())
+        named = [(name.encode(), value.encode("ascii")) for name, value in headers.items()]
+        return [*named, (b"Cookie", cookies)] if cookies else named
 
 
-class _as_httpx:
-    """Raises httpcore's exceptions as httpx's, whose names are the same."""
+def _limited(pieces: Iterable[bytes], max_bytes: int) -> Iterator[bytes]:
+    left = max_bytes
+    for piece in pieces:
+        left -= len(piece)
+        if left < 0:
+            raise TooLarge
+        yield piece
 
-    def __enter__(self) -> None:
-        return
 
-    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
-        if type(error).__module__.startswith("httpcore"):
-            kind = getattr(httpx, type(error).__name__, httpx.TransportError)
-            raise kind(str(error)) from error
+@contextmanager
+def _own_errors() -> Iterator[None]:
+    try:
+        yield
+    except httpcore.TimeoutException as error:
+        raise NotInTime(str(error)) from error
+    except FAILURES as error:
+        raise NoAnswer(str(error)) from error
 
 
 class _Backend(httpcore.NetworkBackend):

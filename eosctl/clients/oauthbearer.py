@@ -5,10 +5,13 @@ import binascii
 import json
 import time
 from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final
+from urllib.parse import urlencode
 
 from eosctl.clients.errors import plain_reason
+from eosctl.clients.http_url import HttpUrl, InvalidUrl
 from eosctl.clients.rest_identity import decode_json, object_of, text_of
 from eosctl.clients.tls import ssl_context
 from eosctl.codecs.client_properties import decode_jaas
@@ -88,26 +91,25 @@ class TokenSource:
         return _parse_token(_unsigned({**claims, "iat": now, "exp": now + lifetime}), now + lifetime)
 
     def _granted(self, endpoint: str, now: float) -> Token:
-        import httpx
-
-        from eosctl.clients.http_transport import BoundedTransport, TooLarge, exchange, url_of
+        from eosctl.clients.http_transport import HttpClient, HttpRequest, NoAnswer, NotInTime, TooLarge
 
         client, secret = self._given("clientId", "client.id"), self._given("clientSecret", "client.secret")
         scope = self._options.get("scope") or self._properties.get("sasl.oauthbearer.scope")
         form = {"grant_type": "client_credentials"} | ({} if scope is None else {"scope": scope})
         peer = f"the token endpoint {_bare(endpoint)}"
         try:
-            transport = BoundedTransport(self._context(endpoint))
-            with httpx.Client(transport=transport, trust_env=False, auth=(client, secret)) as http:
-                request = http.build_request("POST", url_of(endpoint), data=form)
-                answer = exchange(http, request, time.monotonic() + TIMEOUT_S, MAX_ANSWER_BYTES)
-        except httpx.TimeoutException as error:
+            url = HttpUrl.of(endpoint)
+            request = HttpRequest("POST", url, urlencode(form).encode(), "application/x-www-form-urlencoded")
+            with closing(HttpClient(url, self._context() if url.scheme == "https" else None, (client, secret))) as http:
+                answer = http.exchange(request, time.monotonic() + TIMEOUT_S, MAX_ANSWER_BYTES)
+        except NotInTime as error:
             raise TimedOut(f"{peer} gives no whole answer within {TIMEOUT_S:g} s") from error
         except TooLarge as error:
             raise ConfigError(f"{peer} answers more than {MAX_ANSWER_BYTES} bytes, which is no token") from error
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
-            reason = plain_reason(str(error)) if isinstance(error, httpx.HTTPError) else "this is not a URL"
-            raise Unreachable(f"{peer} does not answer: {reason}") from error
+        except InvalidUrl as error:
+            raise Unreachable(f"{peer} does not answer: this is not a URL") from error
+        except NoAnswer as error:
+            raise Unreachable(f"{peer} does not answer: {plain_reason(str(error))}") from error
         if answer.status in {400, 401, 403}:
             resource = f"{_bare(endpoint)} ({answer.status})"
             raise NotAuthorized(principal=f"client {client}", operation="get a token", resource=resource)
@@ -119,9 +121,7 @@ class TokenSource:
             what = f"{peer} answered {answer.status} without an access_token that can be used"
             raise ConfigError(what) from error
 
-    def _context(self, endpoint: str) -> "ssl.SSLContext | None":
-        if not endpoint.startswith("https:"):
-            return None
+    def _context(self) -> "ssl.SSLContext":
         own = {key: Property(value, "sasl.jaas.config") for key, value in self._options.items() if key[:4] == "ssl."}
         return ssl_context(ClientProperties((), properties=own))
 

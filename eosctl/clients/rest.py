@@ -1,5 +1,6 @@
 """HTTP to Connect workers: JSON in and out, tried again during a rebalance, every failure an EosctlError."""
 
+import json
 import time
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
@@ -11,6 +12,7 @@ from msgspec import Struct
 
 from eosctl.clients import rest_identity
 from eosctl.clients.errors import CHECK_HINT, plain_reason, tls_error, tls_failure
+from eosctl.clients.http_url import HttpUrl, InvalidUrl
 from eosctl.clients.rest_identity import (
     BASIC_AUTH,
     DiscoveredUrl,
@@ -39,9 +41,7 @@ from eosctl.model.connectors import connector_path
 from eosctl.model.offsets import ConnectorOffset
 
 if TYPE_CHECKING:
-    import httpx
-
-    from eosctl.clients.http_transport import BoundedTransport, HttpAnswer
+    from eosctl.clients.http_transport import HttpAnswer, HttpClient, HttpRequest
 
 
 T = TypeVar("T")
@@ -50,7 +50,6 @@ RETRY_PAUSE_S = 0.25
 ROOT: Final = "/"
 REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 MOST_REDIRECTS: Final = 5
-ACCEPT: Final = {"Accept": "application/json"}
 LEAST_S = 0.1
 """The least time of a repeated request, even if less is left."""
 SLOW_HINT = "check the address, and that the worker runs; if it is only slow, give a longer --timeout"
@@ -111,8 +110,7 @@ class RestClient:
         self.url: WorkerUrl = address
         self._address = address
         self._timeout_s = timeout_s
-        self._http: httpx.Client | None = None
-        self._transport: BoundedTransport | None = None
+        self._http: HttpClient | None = None
         self._is_left = False
         self._identified: int | None = None
         self._lock = Lock()
@@ -126,8 +124,7 @@ class RestClient:
         if self._address.idle is None or self._identified is None:
             self._http.close()
         else:
-            left = IdleConnections(self._http, self._transport, self._identified, time.monotonic())
-            self._address.idle.append(left)
+            self._address.idle.append(IdleConnections(self._http, self._identified, time.monotonic()))
         self._http = None
 
     def get(self, path: str) -> object:
@@ -173,15 +170,15 @@ class RestClient:
         with self._lock:
             left = None if self._http is not None else self._address.take_idle(time.monotonic() - MOST_IDLE_S)
             if left is not None:
-                self._http, self._transport, self._identified = left.http, left.transport, left.identified
+                self._http, self._identified = left.http, left.identified
                 self._is_left = True
 
     @property
     def _is_identified(self) -> bool:
         """True if the worker named its cluster: to this client, or on the very connection that another one left."""
-        if self._identified is None or not self._is_left or self._transport is None:
+        if self._identified is None or not self._is_left or self._http is None:
             return self._identified is not None
-        return self._identified == self._transport.opened
+        return self._identified == self._http.opened
 
     def _identify(self, root: RestResponse) -> None:
         """Compares its Kafka cluster, where it names one: a proxy may pass on other paths only."""
@@ -189,23 +186,19 @@ class RestClient:
         self._identified = None
         if root.status < 300 and isinstance(found, str):
             self._address.require_cluster(found)
-        self._identified = 0 if self._transport is None else self._transport.opened
+        self._identified = 0 if self._http is None else self._http.opened
         self._is_left = False  # from here on the connections are its own
 
     def _exchange(self, method: str, path: str, body: Mapping[str, object] | None, deadline: float) -> RestResponse:
-        import httpx
-
-        from eosctl.clients.http_transport import NotConnected, TooLarge, exchange
+        from eosctl.clients.http_transport import HttpRequest, NoAnswer, NotConnected, NotInTime, TooLarge
 
         try:
             with self._lock:  # threads may share it
                 http = self._client()
             until = max(deadline, time.monotonic() + LEAST_S)
-            request = http.build_request(method, path, json=body, headers=ACCEPT)
-            answer = self._followed(
-                http, request, lambda each: exchange(http, each, until, self._address.max_answer_bytes)
-            )
-        except httpx.TimeoutException as error:
+            request = HttpRequest(method, http.base.under(path), None if body is None else _encoded(body))
+            answer = self._followed(request, lambda each: http.exchange(each, until, self._address.max_answer_bytes))
+        except NotInTime as error:
             raise TimedOut(
                 f"{method} {self.url}{path} got no answer within {self._timeout_s:g} s", hint=SLOW_HINT
             ) from error
@@ -214,9 +207,9 @@ class RestClient:
                 f"{self.url}{path} answered more than {self._address.max_answer_bytes} bytes, the limit for an answer",
                 hint="is this the address of a Connect worker? If its answers are that large: --max-answer MIB",
             ) from error
-        except (httpx.InvalidURL, httpx.UnsupportedProtocol) as error:
+        except InvalidUrl as error:
             raise UsageError(f"{self.url} is not a URL", hint="give --connect-url http://HOST:8083") from error
-        except httpx.HTTPError as error:
+        except NoAnswer as error:
             failure = tls_failure(str(error))
             if failure is not None:
                 raise tls_error(failure, self.url, self._address.identity.principal) from error
@@ -226,9 +219,7 @@ class RestClient:
             raise InternalAddress(f"{self.url} is not asked: {error}") from error
         return RestResponse(answer.status, self._decode(path, answer), answer.location)
 
-    def _followed(
-        self, http: "httpx.Client", request: "httpx.Request", send: Callable[["httpx.Request"], "HttpAnswer"]
-    ) -> "HttpAnswer":
+    def _followed(self, request: "HttpRequest", send: Callable[["HttpRequest"], "HttpAnswer"]) -> "HttpAnswer":
         """The answer, after the redirects that are followed; Unreachable where these are too many."""
         for _ in range(MOST_REDIRECTS):
             with self._address.requests.blocking(request.method, str(request.url)) as outcome:
@@ -237,20 +228,19 @@ class RestClient:
             onward = self._onward(request, answer)
             if onward is None:
                 return answer
-            request = http.build_request(request.method, onward, headers=ACCEPT)
+            request = request._replace(url=onward)
         raise Unreachable(f"{self.url} redirected a request {MOST_REDIRECTS} times without an end")
 
-    def _onward(self, request: "httpx.Request", answer: "HttpAnswer") -> "httpx.URL | None":
+    def _onward(self, request: "HttpRequest", answer: "HttpAnswer") -> HttpUrl | None:
         """The target of a redirected GET on the same scheme, host and port; None if it is not followed."""
-        import httpx
 
         if request.method != "GET" or answer.status not in REDIRECTS or isinstance(self._address, DiscoveredUrl):
             return None
         try:
             onward = request.url.join(answer.location)
-        except httpx.InvalidURL:
+        except InvalidUrl:
             return None
-        is_same = _origin(onward) == _origin(request.url)
+        is_same = onward.origin == request.url.origin
         return onward if answer.location and is_same and not onward.userinfo else None
 
     def _not_followed(self, what: str, location: str) -> Refused:
@@ -261,23 +251,13 @@ class RestClient:
             "of your workers, give it as --connect-url",
         )
 
-    def _client(self) -> "httpx.Client":
-        import httpx
-
-        from eosctl.clients.http_transport import BoundedTransport, url_of
+    def _client(self) -> "HttpClient":
+        from eosctl.clients.http_transport import HttpClient
 
         if self._http is None:
-            identity = self._address.identity
-            self._transport = BoundedTransport(
-                identity.ssl_context() if self.url.lower().startswith("https:") else None, self._address.against
-            )
-            self._http = httpx.Client(
-                base_url=url_of(self.url),
-                # Proxy settings of the environment are for the web, not for a worker inside the cluster.
-                trust_env=False,
-                auth=identity.basic_auth,
-                transport=self._transport,
-            )
+            base, identity = HttpUrl.of(self.url), self._address.identity
+            context = identity.ssl_context() if base.scheme == "https" else None
+            self._http = HttpClient(base, context, identity.basic_auth, self._address.against)
         return self._http
 
     def _decode(self, path: str, answer: "HttpAnswer") -> object:
@@ -311,8 +291,8 @@ class RestClient:
         return Refused(text, hint=AMBIGUOUS_HINT if _is_ambiguous(path, answer.status) else None)
 
 
-def _origin(url: "httpx.URL") -> tuple[str, bytes, int]:
-    return url.scheme, url.raw_host, url.port or (443 if url.scheme == "https" else 80)
+def _encoded(body: Mapping[str, object]) -> bytes:
+    return json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
 
 
 def _is_ambiguous(path: str, status: int) -> bool:

@@ -19,9 +19,7 @@ from eosctl.model.hidden_fields import HiddenFields
 if TYPE_CHECKING:
     import ssl
 
-    import httpx
-
-    from eosctl.clients.http_transport import BoundedTransport
+    from eosctl.clients.http_transport import HttpClient
 
 
 MAX_ANSWER_BYTES: Final = 32 << 20
@@ -186,8 +184,7 @@ class IdleConnections(NamedTuple):
     since is in seconds of time.monotonic().
     """
 
-    http: "httpx.Client"
-    transport: "BoundedTransport | None"
+    http: "HttpClient"
     identified: int
     since: float
 

@@ -4,7 +4,7 @@ import inspect
 from types import SimpleNamespace
 
 import confluent_kafka
-import httpx
+import httpcore
 import kafka.errors
 import pytest
 
@@ -12,7 +12,6 @@ from eosctl.clients import leaders
 from eosctl.clients.channel import Callbacks, Channel
 from eosctl.clients.errors import (
     CHECK_HINT,
-    HTTPX_NAMES,
     KAFKA_PYTHON_NAMES,
     LIBRDKAFKA_NAMES,
     PROTOCOL_CODES,
@@ -24,6 +23,7 @@ from eosctl.clients.errors import (
     plain_reason,
     protocol_error,
 )
+from eosctl.clients.http_transport import FAILURES
 from eosctl.clients.librdkafka import await_topic
 from eosctl.clients.messages import describe_producers, describe_transactions, list_transactions, write_marker
 from eosctl.clients.request_log import RequestLog
@@ -50,11 +50,7 @@ LIBRDKAFKA = [
     for name, code in inspect.getmembers(confluent_kafka.KafkaError, lambda member: isinstance(member, int))
     if name.isupper() and code != 0
 ]
-HTTPX = [
-    error
-    for _, error in inspect.getmembers(httpx, inspect.isclass)
-    if issubclass(error, Exception) and error not in {httpx.HTTPError, httpx.RequestError}
-]
+HTTPCORE = [error for _, error in inspect.getmembers(httpcore, inspect.isclass) if issubclass(error, Exception)]
 PEER = Peer("broker:9092", "User:tool", "PLAIN")
 
 
@@ -68,15 +64,15 @@ def test_every_error_of_librdkafka_has_a_meaning(name, code):
     assert (PROTOCOL_CODES.get(code) if code >= -1 else LIBRDKAFKA_NAMES.get(name)) is not None
 
 
-@pytest.mark.parametrize("error", HTTPX, ids=lambda error: error.__name__)
-def test_every_exception_of_httpx_has_a_meaning(error):
-    assert kind_of(error, HTTPX_NAMES) is not None
+@pytest.mark.parametrize("error", HTTPCORE, ids=lambda error: error.__name__)
+def test_every_exception_of_httpcore_has_a_meaning(error):
+    assert issubclass(error, (httpcore.TimeoutException, *FAILURES))
 
 
 def test_the_libraries_were_walked():
     assert len(KAFKA_PYTHON) > 120
     assert len(LIBRDKAFKA) > 150
-    assert len(HTTPX) > 20
+    assert len(HTTPCORE) > 14
 
 
 @pytest.mark.parametrize(

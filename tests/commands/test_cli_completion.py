@@ -227,7 +227,7 @@ def test_a_tab_sends_no_request_and_loads_no_client_once_the_names_are_known(tmp
     line = "eosctl fence --profile staging --connector "
     with worker("orders") as connect:
         user = home(tmp_path, connect.url)
-        assert {"httpx"} <= loaded_for(line, **user)
+        assert {"httpcore"} <= loaded_for(line, **user)
         asked = connect.asked
-        assert loaded_for(line, **user) & {"httpx", "kafka", "confluent_kafka", "rich", "pyspark"} == set()
+        assert loaded_for(line, **user) & {"httpcore", "kafka", "confluent_kafka", "rich", "pyspark"} == set()
         assert connect.asked == asked

@@ -244,7 +244,7 @@ def test_an_internal_address_of_any_spelling_is_not_connected_to_where_brokers_a
         found = Discovery(reach, print, opted_in=False).workers("ours")
     assert (found.reached, worker.requests) == ((), [])
     [unread] = found.unread.values()
-    if host not in {"localhost.", "0177.0.0.1"}:  # not every resolver knows the one, and httpx takes no such number
+    if host not in {"localhost.", "0177.0.0.1"}:  # not every resolver knows the one, and a URL has no such number
         assert f"{members[0]} is not asked: " in unread.reason
         assert not unread.cause.is_gap
 
