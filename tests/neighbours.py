@@ -8,7 +8,7 @@ import re
 import types
 import typing
 import zlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from datetime import date
 from enum import Enum
 from functools import cache
@@ -71,8 +71,8 @@ def _within(value: Any, allowed: Any) -> Iterator[Neighbour]:
                     yield each._replace(place=f"[{one}]{each.place}", value=value - {one} | {each.value})
         case tuple() if hasattr(value, "_fields"):
             yield from _fields(value, value._fields, value._replace)
-        case tuple() | list():
-            yield from _sequences(value, allowed)
+        case Sequence():
+            yield from _sequences(_whole(value), allowed)
         case msgspec.Struct():
             yield from _fields(value, value.__struct_fields__, lambda **new: msgspec.structs.replace(value, **new))
 
@@ -177,6 +177,9 @@ def by_call(function: Callable[..., Any], /, *given: Any, **named: Any) -> Itera
 
 
 def _whole(answer: Any) -> Any:
+    """As a list or a tuple, where it is made when it is gone through."""
+    if isinstance(answer, Sequence) and not isinstance(answer, str | bytes | tuple | list):
+        return tuple(answer)
     return list(answer) if isinstance(answer, Iterator) else answer
 
 
@@ -257,6 +260,7 @@ def difference(before: Any, now: Any) -> str:
 
 
 def _differing(before: Any, now: Any, place: str) -> Iterator[str]:
+    before, now = _whole(before), _whole(now)
     if type(before) is type(now):
         if before == now:
             return

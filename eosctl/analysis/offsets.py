@@ -6,7 +6,7 @@ its identity. Folds of two stretches of one partition merge into the fold of bot
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import Any, Final, NamedTuple
 
@@ -28,6 +28,7 @@ from eosctl.model.offsets import (
     KeyRecords,
     MalformedValue,
     MergedOffset,
+    MergedOffsets,
     OffsetChange,
     OffsetId,
     OffsetKey,
@@ -147,6 +148,8 @@ def fold_offsets(
 DecodeValue = Callable[[bytes | None], SourceOffset | MalformedValue | None]
 ByKey = Mapping[bytes | None, tuple[KeyRecords, ...]]
 Answer = StoredOffset | Skipped | None
+Candidates = tuple[OffsetStores, ...] | Skipped
+Usable = tuple[TopicPartition, Record, SourceOffset]
 
 NULL_PARTITION_IS_LOST: Final = KafkaVersion(4, 2)
 NOT_READ = Skipped("it was not read")
@@ -212,16 +215,12 @@ class Merger(Struct, frozen=True):
     decode: DecodeValue
     version: KafkaVersion = NEWEST
 
-    def merge(
-        self, keys: Iterable[OffsetKey], candidates: tuple[OffsetStores, ...] | Skipped
-    ) -> Iterator[MergedOffset]:
-        """Merges each key of one connector; two candidates where it is unknown which stores apply."""
+    def merge(self, keys: Sequence[OffsetKey], candidates: Candidates) -> Sequence[MergedOffset]:
+        """Merges each key of one connector, in this order; two candidates where it is unknown which stores apply."""
         if isinstance(candidates, Skipped):
-            general = self._open(OffsetStore(self.worker_place, IsolationLevel.READ_COMMITTED))
-            for key in keys:
-                shown = self._shown(general, key.raw)
-                yield MergedOffset(key, shown, candidates, candidates, candidates, candidates.reason)
-            return
+            unread = self._open(OffsetStore(self.worker_place, IsolationLevel.READ_COMMITTED))
+            rest = (candidates, candidates, candidates, candidates.reason)
+            return [MergedOffset(key, self._shown(unread, key.raw), *rest) for key in keys]
         opened = [self._open_all(stores) for stores in candidates]
         first = candidates[0]
         level = (first.worker_global or first.connector_specific or _UNUSED).isolation_level
@@ -232,9 +231,13 @@ class Merger(Struct, frozen=True):
         if opened[0].primary == general:
             general = opened[0].primary
         held = opened[0].primary.topic if only else None
-        plain = _merge_none if held is None or isinstance(held, Skipped) else self._plain(held, opened[0].kind)
-        for key in keys:
-            yield plain(key) or _explained(self._merged(key, opened, general, specific))
+
+        def merged(key: OffsetKey) -> MergedOffset:
+            return _explained(self._merged(key, opened, general, specific))
+
+        if held is None or isinstance(held, Skipped):
+            return [merged(key) for key in keys]
+        return _mostly_plain(keys, self._usable(held), opened[0].kind, merged)
 
     def _open(self, store: OffsetStore) -> Opened:
         return Opened(store.place, store.isolation_level, self.topics.get(store.place, NOT_READ))
@@ -246,12 +249,12 @@ class Merger(Struct, frozen=True):
             return OpenedStores(self._open(general), None, "worker-global")
         return OpenedStores(self._open(own), None if general is None else self._open(general), "connector-specific")
 
-    def _plain(self, topic: ByKey, kind: str) -> Callable[[OffsetKey], MergedOffset | None]:
-        """Gives the explained result of _merged for a usable value in the only store, if no transaction left another
-        record and no other partition has the key; None: call _merged. Nearly all keys are plain."""
-        records, decode, new, places = topic.get, self.decode, tuple.__new__, dict[int, str]()
+    def _usable(self, topic: ByKey) -> Callable[[OffsetKey], Usable | None]:
+        """Gives the usable value of a key in the only store, if no transaction left another record and no other
+        partition has the key; None: call _merged. Nearly all keys are plain."""
+        records, decode = topic.get, self.decode
 
-        def merged(key: OffsetKey) -> MergedOffset | None:
+        def usable(key: OffsetKey) -> Usable | None:
             lies = records(key.raw)
             if lies is None or len(lies) != 1 or key.partition is None:
                 return None
@@ -259,16 +262,9 @@ class Merger(Struct, frozen=True):
             if record is None or opened is not None or aborted is not None:
                 return None
             value = decode(record.value)
-            if not isinstance(value, dict):
-                return None
-            place = places.get(topic_partition.partition)
-            if place is None:
-                place = places[topic_partition.partition] = f"{kind} store, {topic_partition}@"
-            stored = new(StoredOffset, (topic_partition, record, value))
-            words, position = f"{place}{record.offset}", explain_position(key.partition, value)
-            return new(MergedOffset, (key, stored, None, stored, stored, words, False, None, position))
+            return (topic_partition, record, value) if isinstance(value, dict) else None
 
-        return merged
+        return usable
 
     def _merged(
         self, key: OffsetKey, candidates: list[OpenedStores], general: Opened, specific: Opened | None
@@ -315,8 +311,28 @@ class Merger(Struct, frozen=True):
         return words if waiting is None else f"{words}; an open transaction may replace it (offset {waiting})"
 
 
-def _merge_none(_: OffsetKey) -> None:
-    """For the keys of a connector with more stores than one, or whose store was not read."""
+def _mostly_plain(
+    keys: Sequence[OffsetKey],
+    usable: Callable[[OffsetKey], Usable | None],
+    kind: str,
+    merged: Callable[[OffsetKey], MergedOffset],
+) -> MergedOffsets:
+    """The offsets of keys in one store. A plain one becomes a row when it is asked for, as `merged` would make it."""
+    new, places = tuple.__new__, dict[int, str]()
+
+    def made(key: OffsetKey) -> MergedOffset:
+        found = usable(key)
+        if found is None:
+            return merged(key)
+        topic_partition, record, value = found
+        place = places.get(topic_partition.partition)
+        if place is None:
+            place = places[topic_partition.partition] = f"{kind} store, {topic_partition}@"
+        stored = new(StoredOffset, found)
+        words, position = f"{place}{record.offset}", explain_position(key.partition, value)
+        return new(MergedOffset, (key, stored, None, stored, stored, words, False, None, position))
+
+    return MergedOffsets(keys, {key.raw: merged(key) for key in keys if usable(key) is None}, made)
 
 
 def _explained(merged: MergedOffset) -> MergedOffset:

@@ -4,6 +4,7 @@ import base64
 import shlex
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from itertools import islice
 from operator import attrgetter
 from typing import Final
 
@@ -265,17 +266,20 @@ def connector_findings(connector: ConnectorOffsets, version: KafkaVersion) -> It
         yield from _written_elsewhere(connector.name, each)
 
 
-def _evidence(offsets: list[MergedOffset]) -> Details:
-    return {"offsets": len(offsets), "keys_base64": [base64_of(each.key.raw) for each in offsets[:EXAMPLES]]}
+def _evidence(offsets: list[MergedOffset], count: int | None = None) -> Details:
+    return {
+        "offsets": len(offsets) if count is None else count,
+        "keys_base64": [base64_of(each.key.raw) for each in offsets[:EXAMPLES]],
+    }
 
 
 def _shadowed(
     connector: ConnectorOffsets, stores: tuple[OffsetStores, ...], version: KafkaVersion
 ) -> Iterator[Finding]:
-    found = [each for each in connector.offsets if each.shadowed]
+    found = [each for each in connector.others if each.shadowed]
     if not found:
         return
-    kept = sum(isinstance(each.connector_specific, StoredOffset) for each in connector.offsets)
+    kept = sum(isinstance(each.connector_specific, StoredOffset) for each in connector.others)
     if kept:
         fix = kinds.STORES_DISAGREE.fix_for(version).replace(kinds.SEE_WHICH, kinds.IF_STILL_READ)
         yield kinds.SHADOWED_OFFSET.finding(
@@ -341,7 +345,7 @@ def _disagreeing(
 ) -> Iterator[Finding]:
     both = [
         (each, each.worker_global, each.connector_specific)
-        for each in connector.offsets
+        for each in connector.others
         if isinstance(each.worker_global, StoredOffset)
         and isinstance(each.connector_specific, StoredOffset)
         and each.worker_global.usable
@@ -373,7 +377,7 @@ def _disagreeing(
 def _malformed(connector: ConnectorOffsets, version: KafkaVersion) -> Iterator[Finding]:
     found = [
         (each, store, store.value)
-        for each in connector.offsets
+        for each in connector.others
         for store in (each.worker_global, each.connector_specific)
         if isinstance(store, StoredOffset) and type(store.value) is MalformedValue
     ]
@@ -389,7 +393,7 @@ def _malformed(connector: ConnectorOffsets, version: KafkaVersion) -> Iterator[F
 
 
 def _null_partition(connector: ConnectorOffsets) -> Iterator[Finding]:
-    found = [each for each in connector.offsets if each.provenance == LOST_NULL_PARTITION and each.live]
+    found = [each for each in connector.others if each.provenance == LOST_NULL_PARTITION and each.live]
     if found:
         yield kinds.NULL_PARTITION_LOST.finding(
             connector.name,
@@ -412,13 +416,14 @@ def _written_elsewhere(name: str, stores: OffsetStores) -> Iterator[Finding]:
 
 
 def _orphan(connector: ConnectorOffsets) -> Iterator[Finding]:
-    live = [each for each in connector.offsets if each.live]
+    live = connector.live
     if live:
+        examples = islice((each for each in connector.offsets if each.live), EXAMPLES)
         yield kinds.ORPHAN_OFFSETS.finding(
             connector.name,
-            f"{pluralize(len(live), 'offset remains', 'offsets remain')} of a connector that does not "
+            f"{pluralize(live, 'offset remains', 'offsets remain')} of a connector that does not "
             "exist: one of this name would begin there",
-            _evidence(live),
+            _evidence([*examples], live),
             cure=for_connector(kinds.ORPHAN_OFFSETS.fix, connector.name),
         )
 
@@ -451,25 +456,22 @@ def uncommitted_keys(records: MergedByKey) -> frozenset[bytes | None]:
 
 def by_phase(
     merger: Merger,
-    offsets: Sequence[MergedOffset],
+    keys: Sequence[OffsetKey],
     enabled: PhaseStores | Skipped,
     not_enabled: PhaseStores | Skipped,
     uncommitted: Collection[bytes | None],
-) -> tuple[MergedOffset, ...]:
-    """The offsets of one connector with the starting points of each phase, where they differ."""
+) -> Mapping[bytes, ByPhase]:
+    """The starting points of each phase by raw key, for those of one connector's keys where they differ."""
     if isinstance(enabled, Skipped) or isinstance(not_enabled, Skipped):
-        return tuple(offsets)
+        return {}
     moved = [each.places for each in enabled] != [each.places for each in not_enabled]
-    if not moved and not uncommitted:
-        return tuple(offsets)
-    asked = [each.key for each in offsets if moved or each.key.raw in uncommitted]
+    asked = [key for key in keys if moved or key.raw in uncommitted] if moved or uncommitted else ()
     pairs = zip(merger.merge(asked, enabled), merger.merge(asked, not_enabled), strict=True)
-    found = {
+    return {
         first.key.raw: ByPhase(first.kafka_effective, second.kafka_effective, first.key.raw in uncommitted)
         for first, second in pairs
         if _value(first.kafka_effective) != _value(second.kafka_effective)
     }
-    return tuple(each._replace(by_phase=found.get(each.key.raw)) if found else each for each in offsets)
 
 
 def _value(answer: StoredOffset | Skipped | None) -> object:
@@ -481,7 +483,8 @@ def uncommitted_offsets(connector: ConnectorOffsets, worker: WorkerSettings) -> 
 
     Connect keeps the offsets of a connector that is deleted, and a new one of its name begins there: a warning at most.
     """
-    found = [(each, each.by_phase) for each in connector.offsets if each.by_phase and each.by_phase.uncommitted]
+    phases = [(each, each.by_phase) for each in connector.others]
+    found = [(each, differs) for each, differs in phases if differs and differs.uncommitted]
     if not found:
         return
     severity = Severity.INFO if worker.exactly_once is KnownPhase.ENABLED else None
@@ -740,10 +743,12 @@ def _merged(
         places = {merger.worker_place, *(place for each in _usable(stores) for place in each.places)}
         found = [by_connector[place].get(name, ()) for place in topics if place in places and place in by_connector]
         own = found[0] if len(found) == 1 else {key.raw: key for each in found for key in each}.values()
-        offsets = tuple(merger.merge(sorted(own, key=attrgetter("raw")), stores))
+        own = sorted(own, key=attrgetter("raw"))
+        offsets = merger.merge(own, stores)
         if worker.version >= EXACTLY_ONCE_SOURCES:
             enabled, other = (stores_in(name) for stores_in in in_phases)
-            offsets = by_phase(merger, offsets, enabled, other, uncommitted)
+            if phases := by_phase(merger, own, enabled, other, uncommitted):
+                offsets = [each._replace(by_phase=phases.get(each.key.raw)) for each in offsets]
         if name in known or offsets:
             yield ConnectorOffsets(name, connectors.exists(name), stores, offsets)
 

@@ -4,9 +4,9 @@ The raw bytes of a key are its identity, as for a worker (KafkaOffsetBackingStor
 of the same JSON are two keys.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from enum import StrEnum
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, overload
 
 from msgspec import Struct, field
 
@@ -249,6 +249,51 @@ class MergedOffset(NamedTuple):
         return own is not None and (not isinstance(own, StoredOffset) or own.value is not None)
 
 
+class MergedOffsets(Sequence[MergedOffset]):
+    """The offsets of one connector in the order of their keys, each made when it is asked for.
+
+    Nearly all are plain: a usable value in the only store, which no finding is about. others are the rest.
+    """
+
+    def __init__(
+        self,
+        keys: Sequence[OffsetKey],
+        others: Mapping[bytes, MergedOffset],
+        make: Callable[[OffsetKey], MergedOffset],
+    ) -> None:
+        self._keys = keys
+        self._others = others
+        self._make = make
+
+    @property
+    def others(self) -> Collection[MergedOffset]:
+        return self._others.values()
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def __iter__(self) -> Iterator[MergedOffset]:
+        other, make = self._others.get, self._make
+        return (other(key.raw) or make(key) for key in self._keys)
+
+    @overload
+    def __getitem__(self, place: int) -> MergedOffset: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[MergedOffset]: ...
+
+    def __getitem__(self, place: int | slice) -> MergedOffset | Sequence[MergedOffset]:
+        if isinstance(place, slice):
+            return list(self)[place]
+        key = self._keys[place]
+        return self._others.get(key.raw) or self._make(key)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and list(self) == list(other)
+
+    __hash__ = None  # type: ignore[assignment]  # its keys hold maps
+
+
 class ConnectorOffsets(Struct, frozen=True):
     """A connector and its offsets; known says whether the connector exists.
 
@@ -258,7 +303,17 @@ class ConnectorOffsets(Struct, frozen=True):
     name: str
     known: bool | Skipped
     stores: tuple[OffsetStores, ...] | Skipped
-    offsets: tuple[MergedOffset, ...]
+    offsets: Sequence[MergedOffset]
+
+    @property
+    def others(self) -> Collection[MergedOffset]:
+        """The offsets that are not plain."""
+        return self.offsets.others if isinstance(self.offsets, MergedOffsets) else self.offsets
+
+    @property
+    def live(self) -> int:
+        """The number of its offsets that are live, as each plain one is."""
+        return len(self.offsets) - sum(not each.live for each in self.others)
 
 
 class OffsetsReport(Result, frozen=True):

@@ -15,13 +15,14 @@ from eosctl.analysis.offsets import (
     fold_offsets,
     with_source,
 )
-from eosctl.codecs.offsets_topic import decode_offsets_value
+from eosctl.codecs.offsets_topic import decode_offsets_key, decode_offsets_value
 from eosctl.model.config_topic import NextStartRule
 from eosctl.model.connectors import ConnectorType, TargetState
 from eosctl.model.names import TopicPartition
 from eosctl.model.offsets import (
     AtSource,
     Change,
+    ConnectorOffsets,
     KeyRecords,
     KnownPhase,
     MergedOffset,
@@ -532,6 +533,50 @@ def test_the_only_store_answers_what_it_has_and_says_why_it_has_nothing(held, ef
         False,
         None,
     )
+
+
+ODD_KEYS = st.sampled_from(
+    [
+        None,
+        b"x",
+        b'["c",null]',
+        b'["c",{}]',
+        b'["c",{"filename":"/a"}]',
+        b'["c", {"filename":"/a"}]',
+        b'["d",{"f":[1]}]',
+    ]
+)
+ODD_VALUES = st.sampled_from(
+    [None, b"null", b"[1]", b"{", b'{"a":{}}', b"{}", b'{"position":1}', b'{"position":1e400}']
+)
+ODD_LOGS = st.lists(
+    st.lists(st.tuples(ODD_KEYS, ODD_VALUES, st.sampled_from(RecordState), st.integers(0, 3)), max_size=12).map(
+        lambda rows: [
+            Record(at, time, key, value, state, True, 7, 0) for at, (key, value, state, time) in enumerate(rows)
+        ]
+    ),
+    min_size=1,
+    max_size=3,
+)
+
+
+@given(ODD_LOGS, st.sampled_from(IsolationLevel), st.sampled_from([KafkaVersion(4, 1), KafkaVersion(4, 2)]))
+def test_an_offset_that_is_made_when_it_is_asked_for_is_the_one_that_every_rule_was_applied_to(
+    partitions: list[list[Record]], level: IsolationLevel, version: KafkaVersion
+) -> None:
+    """The same stores given twice, as if either applied, are compared key by key: none is taken for plain then."""
+    merger = Merger(GLOBAL, {GLOBAL: by_key(topic("global", *partitions))}, decode_offsets_value, version)
+    only = stores(OffsetStore(GLOBAL, level))
+    decoded = map(decode_offsets_key, {each.key for records in partitions for each in records})
+    keys = [each for each in decoded if isinstance(each, OffsetKey)]
+    found, by_rule = merger.merge(keys, (only,)), merger.merge(keys, (only, only))
+    assert [found[at] for at in range(len(found))] == [*found] == [*found[:]] == by_rule
+    connector = ConnectorOffsets("c", True, (only,), found)
+    assert connector.live == sum(each.live for each in by_rule)
+    plain = [each for each in found if each not in connector.others]
+    assert [*connector.others] == [each for each in by_rule if each in connector.others]
+    assert all(isinstance(each.kafka_effective, StoredOffset) and each.kafka_effective.usable for each in plain)
+    assert not any(each.shadowed or each.connector_specific or each.by_phase for each in plain)
 
 
 @pytest.mark.parametrize(

@@ -240,8 +240,8 @@ def offset_samples(report: OffsetsReport) -> Iterator[Sample]:
     """Of each connector its shadowed offsets, those with the most first, and the age of its newest offset."""
     found = []
     for each in report.connectors:
-        unknown = isinstance(each.stores, Skipped) or any(isinstance(o.kafka_effective, Skipped) for o in each.offsets)
-        shadows = sum(offset.shadowed for offset in each.offsets)
+        unknown = isinstance(each.stores, Skipped) or any(isinstance(o.kafka_effective, Skipped) for o in each.others)
+        shadows = sum(offset.shadowed for offset in each.others)
         if shadows or not unknown:
             found.append(Sample(metrics.NULL_SHADOWS, (each.name,), shadows))
         used = [o.kafka_effective.record for o in each.offsets if isinstance(o.kafka_effective, StoredOffset)]

@@ -216,19 +216,18 @@ CONNECTORS = Table(
 
 def view_offsets(report: OffsetsReport, *, tombstones: bool = False) -> Document:
     """Every offset in every store, connectors and findings; keys that hold nothing but tombstones on request."""
-    live = [[merged for merged in each.offsets if merged.live] for each in report.connectors]
-    rows = [each.offsets for each in report.connectors] if tombstones else live
-    shown = list(chain.from_iterable(rows))
-    hidden = sum(len(each.offsets) for each in report.connectors) - len(shown)
+    every = sum(len(each.offsets) for each in report.connectors)
+    shown = every if tombstones else sum(each.live for each in report.connectors)
+    hidden = every - shown
     notes = [f"not checked: {name}: {each.reason}" for name, each in sorted(report.skipped.items())]
     if hidden:
         notes.append(f"{pluralize(hidden, 'key holds', 'keys hold')} nothing but tombstones: --tombstones shows them")
-    summary = _summary(report, len(shown))
+    summary = _summary(report, shown)
     data = OffsetsData(
         worker=_worker(report.worker),
         topics=[_topic(place, topic) for place, topic in report.topics.items()],
-        offsets=RowStream(len(shown), lambda: map(offset_row, shown)),
-        connectors=[_connector(each, len(mine)) for each, mine in zip(report.connectors, live, strict=True)],
+        offsets=RowStream(shown, lambda: map(offset_row, _shown(report, tombstones=tombstones))),
+        connectors=[_connector(each) for each in report.connectors],
         **findings_of(report),
         tombstones_left_out=hidden,
         skipped={name: each.reason for name, each in report.skipped.items()},
@@ -242,6 +241,11 @@ def view_offsets(report: OffsetsReport, *, tombstones: bool = False) -> Document
         prose=(*(() if report.what_if is None else (f"If {report.what_if} were its offsets topic:",)), summary),
         notes=(*notes, *report.notes),
     )
+
+
+def _shown(report: OffsetsReport, *, tombstones: bool) -> Iterator[MergedOffset]:
+    rows = chain.from_iterable(each.offsets for each in report.connectors)
+    return rows if tombstones else (each for each in rows if each.live)
 
 
 def offset_row(merged: MergedOffset) -> OffsetRow:
@@ -316,12 +320,12 @@ def _topic(place: StorePlace, topic: OffsetsTopic | Skipped | None) -> OffsetsTo
     return replace(row, partitions=len(topic.partitions), records=topic.records, keys=keys)
 
 
-def _connector(connector: ConnectorOffsets, live: int) -> OffsetsConnectorRow:
+def _connector(connector: ConnectorOffsets) -> OffsetsConnectorRow:
     stores = connector.stores
     return OffsetsConnectorRow(
         name=connector.name,
         known=connector.known,
-        offsets=live,
+        offsets=connector.live,
         stores=stores if isinstance(stores, Skipped) else _stores(stores),
     )
 
@@ -343,7 +347,7 @@ def _summary(report: OffsetsReport, shown: int) -> str:
         for place, topic in report.topics.items()
         if isinstance(topic, OffsetsTopic)
     )
-    shadowed = sum(1 for each in report.connectors for merged in each.offsets if merged.shadowed)
+    shadowed = sum(1 for each in report.connectors for merged in each.others if merged.shadowed)
     hidden = "is hidden from its connector" if shadowed == 1 else "are hidden from their connectors"
     start = f"; {shadowed} of them {hidden}" if shadowed else ""
     return f"{topics}: {pluralize(shown, 'offset')} of {pluralize(len(report.connectors), 'connector')}{start}."
