@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from errno import EISDIR, ENOENT, ENOTDIR
 from pathlib import Path
 from typing import BinaryIO, Final
 
@@ -59,6 +60,13 @@ def sync_directory(path: Path) -> None:
         os.fsync(directory)
     finally:
         os.close(directory)
+
+
+def require_place(path: Path) -> None:
+    """ConfigError where no file of this name can be written, before work whose answer would be lost."""
+    if path.is_dir() or not path.parent.is_dir():
+        number = EISDIR if path.is_dir() else ENOTDIR if path.parent.exists() else ENOENT
+        raise ConfigError(f"cannot write {path}: {os.strerror(number)}", hint="name a file in an existing directory")
 
 
 def make_directory(path: Path) -> None:

@@ -8,7 +8,7 @@ import stat
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from errno import EFBIG, EINVAL, EISDIR
+from errno import EFBIG, EINVAL, EISDIR, ENOENT
 from itertools import count
 from pathlib import Path
 from typing import BinaryIO, Final
@@ -30,6 +30,8 @@ class FileKind(Struct, frozen=True):
     name: str
     most_bytes: int = 4 * MIB
     is_named_in_files: bool = False
+    hint: str | None = None
+    """The next step where there is no such file."""
 
 
 PROFILES: Final = FileKind("file of profiles", MIB)
@@ -47,11 +49,12 @@ TOKEN: Final = FileKind("the token of sasl.oauthbearer.token.endpoint.url", MIB,
 """As an endpoint's answer; a token has some kB."""
 EXECUTORS_CONFIG: Final = FileKind("client properties of the executors")
 RESTORED_CONFIG: Final = FileKind("the connector's config")
-PLAN: Final = FileKind("the plan", 256 * MIB)
+PLAN: Final = FileKind("the plan", 256 * MIB, hint="`eosctl plans list` lists the saved plans")
 JOURNAL: Final = FileKind("the journal", 256 * MIB)
-EXPORT: Final = FileKind("the export file", 256 * MIB)
-OFFSETS: Final = FileKind("offsets", 256 * MIB)
-SNAPSHOT: Final = FileKind("the snapshot", 64 * MIB)
+WRITES_EXPORT: Final = "`eosctl offsets export FILE --connector CONNECTOR` writes one"
+EXPORT: Final = FileKind("the export file", 256 * MIB, hint=WRITES_EXPORT)
+OFFSETS: Final = FileKind("the export file", 256 * MIB, hint=f"{WRITES_EXPORT}; live is the cluster of -b")
+SNAPSHOT: Final = FileKind("the snapshot", 64 * MIB, hint="`eosctl snapshot save FILE` writes one")
 CHECKPOINT: Final = FileKind("the checkpoint", 256 * MIB)
 """A line for each partition of a broker."""
 PRODUCER_STATE: Final = FileKind("the broker's file", 256 * MIB)
@@ -59,7 +62,7 @@ RECORDS: Final = FileKind("the records", 64 * MIB)
 FLINK_STATE: Final = FileKind("the Flink checkpoint's file", 64 * MIB)
 """A subtask has some transactions at a time. Larger files have the state of other operators."""
 IDS: Final = FileKind("--ids-file", 1 << 16)
-EVIDENCE: Final = FileKind("the evidence file", 1024 * MIB)
+EVIDENCE: Final = FileKind("the evidence file", 1024 * MIB, hint="`eosctl audit --evidence FILE` writes one")
 SIGNATURE: Final = FileKind("the signature", 1 << 16)
 SIGNING_KEY: Final = FileKind("--sign-key", 1 << 20)
 PUBLIC_KEYS: Final = FileKind("--signer-key", 1 << 20)
@@ -184,4 +187,5 @@ def _ids(lines: Iterator[bytes], source: str) -> tuple[str, ...]:
 
 
 def _unreadable(path: Path, kind: FileKind, error: OSError) -> ConfigError:
-    return ConfigError(f"cannot read {kind.name} {path}: {reason_of(error)}")
+    hint = kind.hint if error.errno == ENOENT else None
+    return ConfigError(f"cannot read {kind.name} {path}: {reason_of(error)}", hint=hint)

@@ -53,6 +53,17 @@ def code_name(code: int) -> str:
 
 
 LISTENER_HINT: Final = "does security.protocol match the listener at this address?"
+MECHANISM_HINT: Final = "set sasl.mechanism to one of the listener's (the broker's sasl.enabled.mechanisms)"
+PASSWORD_HINT: Final = "check user name and password in sasl.jaas.config, and that this listener knows the user"
+HTTP_HINT: Final = (
+    "this is not a broker's port: give the broker with -b, and a Connect worker's address with --connect-url"
+)
+HTTP_AS_SIZE: Final = str(int.from_bytes(b"HTTP", "big"))
+"""What a client of Kafka takes for the size of the answer when a web server answers."""
+NAME_HINT: Final = "a topic's name has letters, digits, `.`, `_` and `-`, at most 249"
+
+
+NO_TLS: Final = "it does not speak TLS"
 
 
 class TlsFailure(Struct, frozen=True):
@@ -93,7 +104,7 @@ _MEANINGS: Final = (
     ),
     (
         ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "UNKNOWN_PROTOCOL", "HTTP_REQUEST"),
-        TlsFailure("it does not speak TLS", LISTENER_HINT),
+        TlsFailure(NO_TLS, f"{LISTENER_HINT} (of a Connect worker: http:// instead of https://)"),
     ),
     (
         ("ALERT_HANDSHAKE_FAILURE", "ALERT_PROTOCOL_VERSION", "NO_SHARED_CIPHER", "UNSUPPORTED_PROTOCOL"),
@@ -112,6 +123,9 @@ def tls_failure(text: str) -> TlsFailure | None:
 
 
 Kind = type[EosctlError]
+
+INVALID_TOPIC: Final = 17
+UNSUPPORTED_MECHANISM: Final = "UnsupportedSaslMechanismError"
 
 CHECK_HINT: Final = "`eosctl profile check` with the same options shows which step of the connection fails"
 DAMAGED: Final = "DamagedResponse"
@@ -215,7 +229,8 @@ def protocol_error(code: int, *, principal: str, operation: str, resource: str) 
     kind = PROTOCOL_CODES.get(code, Unsupported)
     if kind is NotAuthorized:
         return NotAuthorized(principal=principal, operation=operation, resource=resource)
-    return kind(f"{resource}: the broker refuses {operation} with {code_name(code)} ({code})")
+    hint = NAME_HINT if code == INVALID_TOPIC else None
+    return kind(f"{resource}: the broker refuses {operation} with {code_name(code)} ({code})", hint=hint)
 
 
 def plain_reason(reason: str) -> str:
@@ -245,10 +260,15 @@ def _error_of(kind: Kind, reason: str, peer: Peer) -> EosctlError:
         case kind if kind is NotAuthorized:
             reason = reason.removeprefix("SaslAuthenticationFailedError: ")
             operation = f"authenticate with {peer.mechanism}" if peer.mechanism else "connect"
-            return NotAuthorized(principal=peer.principal, operation=operation, resource=f"{peer.address}: {reason}")
+            hint = PASSWORD_HINT if (peer.mechanism or "").startswith(("PLAIN", "SCRAM")) else None
+            resource = f"{peer.address}: {reason}"
+            return NotAuthorized(principal=peer.principal, operation=operation, resource=resource, hint=hint)
         case kind if kind is ConfigError:
-            what = f"{peer.address} does not offer SASL {peer.mechanism} to {peer.principal}: {reason}"
-            return ConfigError(what, hint=LISTENER_HINT)
+            why = "" if reason == UNSUPPORTED_MECHANISM else f": {reason}"
+            what = f"{peer.address} does not offer SASL {peer.mechanism} to {peer.principal}{why}"
+            return ConfigError(what, hint=MECHANISM_HINT)
+        case kind if kind is Undecodable and HTTP_AS_SIZE in reason:
+            return Unreachable(f"{peer.address} answers in HTTP, and not in Kafka's protocol", hint=HTTP_HINT)
         case kind if kind is Undecodable:
             what = f"{peer.address} does not speak Kafka's protocol: {reason}"
         case kind if kind is TimedOut:
@@ -266,6 +286,8 @@ def tls_error(failure: TlsFailure, address: str, principal: str) -> EosctlError:
     if failure.ours:
         operation, resource = "connect by certificate", f"{address}: {failure.reason}"
         return NotAuthorized(principal=principal, operation=operation, resource=resource, hint=failure.hint)
+    if failure.reason == NO_TLS:
+        return Unreachable(f"{address} cannot be reached: {failure.reason}", hint=failure.hint)
     return Unreachable(f"{address} is not trusted: {failure.reason}", hint=failure.hint)
 
 

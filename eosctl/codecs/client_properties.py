@@ -242,7 +242,10 @@ def _bootstrap_servers(given: Property | None) -> tuple[str, ...]:
         )
     for server in servers:
         if not is_broker_address(server):
-            raise ConfigError(f"bootstrap.servers from {given.origin}: {mask_url(server)!r} is not HOST:PORT")
+            raise ConfigError(
+                f"bootstrap.servers from {given.origin}: {mask_url(server)!r} is not HOST:PORT",
+                hint="give host and port of each broker, as broker1:9092,broker2:9092; a port is 1 to 65535",
+            )
     return tuple(server.rpartition("://")[2] for server in servers)
 
 

@@ -149,7 +149,10 @@ def upgrade_check(
     from eosctl.operations.diagnosis import wait_for_upgrade
 
     if (to is None) == (feature is None):
-        raise UsageError("upgrade-check takes one target", hint="give --to or --feature")
+        problem = "no target was named" if to is None else "--to and --feature contradict each other"
+        raise UsageError(
+            problem, hint="give --to preparing, enabled or disabled; or --feature transaction.version=LEVEL"
+        )
     target = _feature(feature or "") if to is None else Phase(to.value)
     topics = {"config": config_topic, "offsets": worker_offsets_topic, "status": status_topic}
     files, principals, super_users = tuple(worker_config or ()), tuple(principal or ()), tuple(super_user or ())

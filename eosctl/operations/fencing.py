@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from eosctl.analysis.config_topic import connector_states
 from eosctl.analysis.transactions import KnownNames
 from eosctl.clients.deadline import Deadline
-from eosctl.errors import EosctlError, Refused, Unreachable, UsageError
+from eosctl.errors import ConfigError, EosctlError, Refused, Unreachable, UsageError
 from eosctl.executors.fencing import FencingRun, challenge_old_producers
 from eosctl.files import read_ids
 from eosctl.model.connectors import ConnectorState, TargetState
@@ -45,7 +45,12 @@ def fence(
     The answer to the question takes time, so the plan is made again afterwards and must still be the shown one.
     """
     if ids_file is not None:
-        request = replace(request, transactional_ids=(*request.transactional_ids, *read_ids(ids_file)))
+        listed = read_ids(ids_file)
+        if not listed:
+            raise ConfigError(
+                f"--ids-file {ids_file} has no transactional ID", hint="write one transactional ID a line"
+            )
+        request = replace(request, transactional_ids=(*request.transactional_ids, *listed))
     planned = read_and_plan(session, request, config_topic)
     if session.options.dry_run:
         return planned

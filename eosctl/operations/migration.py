@@ -142,12 +142,13 @@ def migrate(
     def make_plan(just_stopped: tuple[StopConnector, ...]) -> Planned:
         return read_and_plan(session, clusters, options, just_stopped)
 
+    names = named_connectors(options)  # flags that contradict each other are refused before anything is asked
     if operator.operated.to_cluster is not None and not options.goes_elsewhere:
         raise UsageError(
             "--to-kafka-connect is for a move to another Connect cluster", hint="give --to-group-id as well"
         )
     cluster_id = clusters.access(Side.SOURCE).wire.cluster_id
-    if (begun := unfinished_plan(own_plans(), KIND, cluster_id, named_connectors(options))) is not None:
+    if (begun := unfinished_plan(own_plans(), KIND, cluster_id, names)) is not None:
         session.options.console.warn(
             f"an earlier run was cut short: `{clusters.command('apply', short_name(begun))}` finishes it"
         )

@@ -81,7 +81,10 @@ def _check_chains(options: MigrationOptions, names: Mapping[str, str]) -> None:
 
 def _check_flags(options: MigrationOptions) -> None:
     if options.to_topic is not None and options.to_worker_topic:
-        raise UsageError("--to-topic and --to-worker-topic contradict each other")
+        raise UsageError(
+            "--to-topic and --to-worker-topic contradict each other",
+            hint="give --to-topic for a connector-specific offsets topic, --to-worker-topic for the worker-global one",
+        )
     if options.to_topic is not None and not is_topic_name(options.to_topic):
         raise UsageError(
             f"--to-topic {options.to_topic!r} cannot be the name of a topic",
@@ -92,8 +95,9 @@ def _check_flags(options: MigrationOptions) -> None:
     wanted = (options.to_topic, options.to_worker_topic, options.rename_to, options.rename_map, options.goes_elsewhere)
     if not any(wanted):
         raise UsageError(
-            "no target given",
-            hint="give --to-topic, --to-worker-topic, --rename-to, --rename-map, --to-group-id, --to-bootstrap-server",
+            "no target was named",
+            hint="give one of --to-topic, --to-worker-topic, --rename-to, --rename-map, --to-group-id, "
+            "--to-bootstrap-server",
         )
     if options.resume and not options.set_config:
         raise UsageError(

@@ -110,7 +110,8 @@ def short_name(path: Path) -> str:
 def kept_plans(directory: Path) -> KeptPlans:
     """The plan files in the directory, with their outcome; without the first parts of plans with --stop."""
     if not directory.is_dir() and directory != own_plans():
-        raise UsageError(f"there is no directory {directory}")
+        problem = f"{directory} is not a directory" if directory.exists() else f"there is no directory {directory}"
+        raise UsageError(problem, hint="give the directory of your plan files; without one, the saved plans are listed")
     found = (_kept_plan(path) for path in sorted(directory.glob("*.plan"), reverse=True))
     plans = [each for each in found if not (each.only_stops and each.state is PlanState.DONE)]
     plans.sort(key=lambda each: 0 if isinstance(each.plan, Skipped) else each.plan.as_of, reverse=True)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, get_args, get_origin
 
 import typer
 from typer.core import TyperCommand, TyperGroup
+from typer.exceptions import TyperException
 
 from eosctl.shell.shared_options import leading_shared
 
@@ -50,7 +51,13 @@ class _Quick:
         return self
 
     def coerce(self, value: Any, param: Any, ctx: Any) -> Any:  # noqa: ANN401  # Typer's own
-        """The value for the command; raises Typer's BadParameter."""
+        """The value for the command; raises Typer's BadParameter.
+
+        No empty word is taken from the command line, which a shell makes of a variable that is not set: it would be
+        another answer than the user asked for. `--profile ""` means no profile, `--prefix ""` all IDs.
+        """
+        if _is_empty(value) and param.name not in MAY_BE_EMPTY and _was_typed(param, ctx):
+            raise typer.BadParameter("it is empty: is a variable of your shell not set?", ctx=ctx, param=param)
         taken = self._converted(value, repeated=param.multiple or param.nargs == -1)
         return self._slow().coerce(value, param=param, ctx=ctx) if taken is UNKNOWN else taken
 
@@ -66,6 +73,18 @@ class _Quick:
         kind = get_args(self._kind)[0]
         taken = [plain_value(each, kind, self._info) for each in value]
         return UNKNOWN if UNKNOWN in taken else taken
+
+
+MAY_BE_EMPTY: Final = frozenset({"profile", "prefix"})
+
+
+def _is_empty(value: object) -> bool:
+    return value == "" or (isinstance(value, list | tuple) and "" in value)
+
+
+def _was_typed(param: Any, ctx: Any) -> bool:  # noqa: ANN401  # Typer's own
+    source = ctx.get_parameter_source(param.name)
+    return source is not None and source.name == "COMMANDLINE"
 
 
 def plain_value(value: object, kind: object, info: Any) -> object:  # noqa: ANN401  # Typer's own
@@ -218,7 +237,12 @@ class EosctlCommand(_Help, TyperCommand):
     def parse_args(self, ctx: "Context", args: list[str]) -> list[str]:
         """Moves the words before the name to the front, so that later ones win or are added."""
         leading = ctx.meta.pop(LEADING, [])
-        return super().parse_args(ctx, [*leading, *args])
+        try:
+            return super().parse_args(ctx, [*leading, *args])
+        except TyperException as error:
+            if getattr(error, "ctx", None) is None:  # an option without its value: Click does not say of which command
+                error.ctx = ctx  # type: ignore[attr-defined]  # every UsageError has one
+            raise
 
     def collect_usage_pieces(self, ctx: "Context") -> list[str]:
         """The usage line without arguments that are accepted and not shown."""

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, TypeVar
 
 import typer
 
+from eosctl.atomic_write import require_place
 from eosctl.errors import ConfigError, OutputLost, Refused, UsageError
 from eosctl.model.client_properties import CLIENT_KEYS, REFERENCE
 from eosctl.model.report import Result, Triage, exit_code
@@ -55,6 +56,8 @@ ROLES: Final = {"config_topic": "config", "worker_offsets_topic": "offsets", "st
 """The same options, and the role of the topic that each names."""
 
 
+WRITTEN: Final = frozenset({"output_file", "sarif", "junit", "report", "evidence"})
+"""Options whose file is written at the end of the work, by parameter."""
 FLAGS: Final[Mapping[str, str]] = {
     "bootstrap_server": "--bootstrap-server",
     "command_config": "--command-config",
@@ -246,6 +249,8 @@ def _sharing(command: Callable[..., int | None], shared: tuple[inspect.Parameter
         mine = {name: values.pop(name) for name in own_names}
         # Before anything else: every later failure is reported in the requested form, also in the files for pipelines.
         ctx.obj.console_for(output_options(values, ctx.command_path.partition(" ")[2]))
+        for path in (each for name, each in {**values, **mine}.items() if name in WRITTEN and isinstance(each, Path)):
+            require_place(path)
         if "profile" in values:
             values = with_worker_files(ctx, with_profile(ctx, values), mine)
         options = global_options(ctx.obj, values)

@@ -225,10 +225,12 @@ def _shown_by(url: str, timeout_s: float) -> set[str]:
 
 
 def _other_topic(role: str, topic: str, group_id: str, writers: Sequence[str]) -> UsageError:
+    group = writers[0].removeprefix(LEADER_PREFIX) if role == "config" else ""
+    known = f"give --group-id {group}" if group else f"check the spelling of --group-id {group_id}"
     return UsageError(
         f"{topic} is not the {role} topic of Connect group {group_id}: transactional ID "
-        f"{first_few(writers, most=1)} writes to it, and no transactional ID of that group",
-        hint=f"give the --group-id that is the topic's own; or {_hint(role, group_id)}",
+        f"{first_few(writers, most=1)} writes to it, and no transactional ID of group {group_id}",
+        hint=f"{known}; or {_hint(role, group_id)}",
     )
 
 

@@ -106,7 +106,11 @@ def test_a_denied_read_names_principal_operation_and_resource():
     ("error", "kind", "says"),
     [
         (kafka.errors.SaslAuthenticationFailedError("no"), NotAuthorized, "User:tool may not authenticate with PLAIN"),
-        (kafka.errors.UnsupportedSaslMechanismError("SCRAM only"), ConfigError, "not offer SASL PLAIN to User:tool"),
+        (
+            kafka.errors.UnsupportedSaslMechanismError("SCRAM only"),
+            ConfigError,
+            "not offer SASL PLAIN to User:tool: SCRAM only",
+        ),
         (kafka.errors.RequestTimedOutError("x"), TimedOut, "broker:9092 accepted the connection"),
         (
             kafka.errors.KafkaConnectionError("111 ECONNREFUSED"),
@@ -114,6 +118,11 @@ def test_a_denied_read_names_principal_operation_and_resource():
             "broker:9092 cannot be reached: Connection refused",
         ),
         (kafka.errors.InvalidReceiveError("Invalid frame"), Unreachable, "does not speak Kafka's protocol"),
+        (
+            kafka.errors.InvalidReceiveError("Invalid frame length: 1213486160"),
+            Unreachable,
+            "broker:9092 answers in HTTP",
+        ),
         (OSError("gone"), Unreachable, "gone"),
     ],
 )

@@ -139,6 +139,7 @@ def test_every_error_has_an_exit_code_of_the_contract():
         (["probe", "show", "-X", "acks"], "-X acks: expected KEY=VALUE"),
         (["probe", "show", "-o", "xml"], "Invalid value for '--output' / '-o'"),
         (["probe", "fail", "Refused", "-b", "broker:9092"], "No such option: -b"),
+        (["probe", "show", "--timeout"], "requires an argument.\nhint: run `eosctl probe show --help`"),
     ],
 )
 def test_a_wrong_command_line_ends_with_2(eosctl, args, message):

@@ -96,6 +96,30 @@ def test_an_option_that_is_none_is_a_usage_error_of_each_in_json_too(eosctl):
             assert '"exit_code": 2' in ran.stdout, path
 
 
+WRONG = [
+    (["doctor", "-b", ""], "is empty: is a variable of your shell not set?"),
+    (["offsets", "show", "--connector", "orders", "--connector", ""], "is empty: is a variable of your shell"),
+    (["doctor", "-b", "broker"], "is not HOST:PORT\nhint: give host and port of each broker"),
+    (["migrate-offsets", "--connector", "a", "--to-topic", "t", "--to-worker-topic", "-b", "127.0.0.1:1"], "contrad"),
+    (["fence", "--ids-file", "/dev/null", "-b", "127.0.0.1:1"], "--ids-file /dev/null has no transactional ID"),
+    (["upgrade-check", "-b", "127.0.0.1:1"], "no target was named\nhint: give --to preparing"),
+    (["plans", "list", "/dev/null"], "/dev/null is not a directory\nhint: "),
+    (["doctor", "-b", "127.0.0.1:1", "--sarif", "/"], "cannot write /: Is a directory\nhint: "),
+    (["audit", "-b", "127.0.0.1:1", "--topic", "t", "--report", "/no/x"], "cannot write /no/x: No such file"),
+    (["apply", "no.plan"], "No such file or directory\nhint: `eosctl plans list`"),
+    (["doctor", "--snapshot", "no.snapshot"], "No such file or directory\nhint: `eosctl snapshot save FILE`"),
+]
+"""A row for each kind of mistake that is seen before a cluster is asked, and the words that name it."""
+
+
+@pytest.mark.parametrize(("args", "says"), WRONG, ids=[" ".join(args) for args, _ in WRONG])
+def test_a_mistake_is_named_with_the_next_step_before_a_cluster_is_asked(eosctl, args, says):
+    ran = eosctl(*args)
+    assert (ran.exit_code, ran.stdout) == (2, "")
+    assert says in ran.stderr
+    assert "\nhint: " in ran.stderr
+
+
 def in_twos(check, items):
     with ThreadPoolExecutor(2) as both:
         return list(both.map(check, items))

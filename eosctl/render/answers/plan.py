@@ -347,7 +347,8 @@ NEXT: Final = {
 def view_plans(kept: KeptPlans, *, bare: bool) -> Document:
     """A row for each plan; bare: the commands find its file by its name alone."""
     data = KeptPlansData(directory=kept.directory, plans=[_row(each, bare=bare) for each in kept.plans])
-    return Document(kind="plans", data=data, blocks=(PLANS,), prose=(f"Plans in {kept.directory}:",))
+    prose = f"Plans in {kept.directory}:" if kept.plans else f"{kept.directory} has no plan file."
+    return Document(kind="plans", data=data, blocks=(PLANS,), prose=(prose,))
 
 
 def _row(kept: KeptPlan, *, bare: bool) -> KeptPlanRow:
