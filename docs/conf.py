@@ -24,29 +24,58 @@ html_static_path = ["_static"]
 html_css_files = ["pages.css"]
 html_title = f"eosctl {version}"
 html_show_copyright = False
+html_use_index = False
 
 
-_COMMANDS = re.compile(r'(?<=<div class="highlight-)(?:sh|console|default)\b.*?</pre>', re.S)
-_HYPHENATED = re.compile(r"(?<=[\s>])[^\s<>]*-[^\s<>]*(?=[\s<])")
+_BLOCK = re.compile(r'<div class="highlight-(\w+) notranslate"><div class="highlight"><pre>.*?</pre>', re.S)
+_COMMANDS = ("sh", "console", "default")
+_WORD = re.compile(r"(?P<word>(?:<span[^>]*>[^\s<]+</span>|[^\s<>])+)|<[^>]*>")
+_IN_COLUMNS = re.compile(r"\S {2,}\S")
+_TEXT = re.compile(r"(?<=>)[^<>\n]+(?=<)")
+_LONG = re.compile(r"[^\s&;]{8,}")
+_BETWEEN_PARTS = re.compile(r"(?<=[._/=,])(?=[^\s._/=,])|(?<=[a-z0-9])(?=[A-Z][a-z])")
 
 
 def setup(app: Sphinx) -> None:
-    """Publish the JSON Schemas of documents beside the pages; browsers break no command within an option."""
+    """Publish the JSON Schemas of documents beside the pages; browsers break lines between words and parts of names."""
     app.connect("build-finished", _write_schemas)
-    app.connect("html-page-context", _keep_options_whole)
+    app.connect("html-page-context", _break_lines_well)
 
 
-def _keep_options_whole(_app: Sphinx, _page: str, _template: str, context: dict[str, Any], _doctree: object) -> None:
-    if "body" in context:
-        context["body"] = _COMMANDS.sub(
-            lambda block: re.sub(
-                r"(<pre>)(.*)",
-                lambda pre: pre[1] + _HYPHENATED.sub(r'<span class="whole">\g<0></span>', pre[2]),
-                block[0],
-                flags=re.S,
-            ),
-            context["body"],
-        )
+def _break_lines_well(_app: Sphinx, _page: str, _template: str, context: dict[str, Any], _doctree: object) -> None:
+    """Break long names after a dot, an underscore or a slash, and before a capital; break no word of a command; wrap
+    output that has no columns.
+    """
+    if "body" not in context:
+        return
+    text, blocks = "", [*_BLOCK.finditer(context["body"]), None]
+    place = 0
+    for block in blocks:
+        until = block.start() if block else len(context["body"])
+        text += _TEXT.sub(lambda each: _LONG.sub(_in_parts, each[0]), context["body"][place:until])
+        text += _wrapped(block[0], block[1]) if block else ""
+        place = block.end() if block else until
+    context["body"] = text
+
+
+def _wrapped(block: str, language: str) -> str:
+    if language == "text" and not _IN_COLUMNS.search(block):
+        return block.replace("highlight-text", "highlight-none", 1)
+    if language not in _COMMANDS:
+        return block
+    head, pre, code = block.partition("<pre>")
+    return head + pre + _WORD.sub(_whole, code)
+
+
+def _whole(word: re.Match[str]) -> str:
+    if not word["word"] or not {"-", "/"} & set(re.sub("<[^>]*>", "", word[0])):
+        return word[0]
+    parts = re.sub(r"(?<=[^<]/)(?=[^>/])", "<wbr>", word[0])
+    return f'<span class="whole">{parts}</span>'
+
+
+def _in_parts(word: re.Match[str]) -> str:
+    return _BETWEEN_PARTS.sub("<wbr>", word[0])
 
 
 def _write_schemas(app: Sphinx, _: Exception | None) -> None:
