@@ -31,6 +31,7 @@ _BLOCK = re.compile(r'<div class="highlight-(\w+) notranslate"><div class="highl
 _COMMANDS = ("sh", "console", "default")
 _WORD = re.compile(r"(?P<word>(?:<span[^>]*>[^\s<]+</span>|[^\s<>])+)|<[^>]*>")
 _IN_COLUMNS = re.compile(r"\S {2,}\S")
+_PLACES = re.compile(r'<(td|th|h[1-4])[ >].*?</\1>|<span class="pre">[^<]*</span>', re.S)
 _TEXT = re.compile(r"(?<=>)[^<>\n]+(?=<)")
 _LONG = re.compile(r"[^\s&;]{8,}")
 _BETWEEN_PARTS = re.compile(r"(?<=[._/=,])(?=[^\s._/=,])|(?<=[a-z0-9])(?=[A-Z][a-z])")
@@ -43,27 +44,21 @@ def setup(app: Sphinx) -> None:
 
 
 def _break_lines_well(_app: Sphinx, _page: str, _template: str, context: dict[str, Any], _doctree: object) -> None:
-    """Break long names after a dot, an underscore or a slash, and before a capital; break no word of a command; wrap
-    output that has no columns.
+    """Break long names in tables, headings and code after a dot, an underscore or a slash, and before a capital.
+
+    Break no word of a command; wrap output that has no columns.
     """
-    if "body" not in context:
-        return
-    text, blocks = "", [*_BLOCK.finditer(context["body"]), None]
-    place = 0
-    for block in blocks:
-        until = block.start() if block else len(context["body"])
-        text += _TEXT.sub(lambda each: _LONG.sub(_in_parts, each[0]), context["body"][place:until])
-        text += _wrapped(block[0], block[1]) if block else ""
-        place = block.end() if block else until
-    context["body"] = text
+    if "body" in context:
+        body = _PLACES.sub(lambda place: _TEXT.sub(_in_parts, place[0]), context["body"])
+        context["body"] = _BLOCK.sub(_wrapped, body)
 
 
-def _wrapped(block: str, language: str) -> str:
-    if language == "text" and not _IN_COLUMNS.search(block):
-        return block.replace("highlight-text", "highlight-none", 1)
-    if language not in _COMMANDS:
-        return block
-    head, pre, code = block.partition("<pre>")
+def _wrapped(block: re.Match[str]) -> str:
+    if block[1] == "text" and not _IN_COLUMNS.search(block[0]):
+        return block[0].replace("highlight-text", "highlight-none", 1)
+    if block[1] not in _COMMANDS:
+        return block[0]
+    head, pre, code = block[0].partition("<pre>")
     return head + pre + _WORD.sub(_whole, code)
 
 
@@ -74,8 +69,8 @@ def _whole(word: re.Match[str]) -> str:
     return f'<span class="whole">{parts}</span>'
 
 
-def _in_parts(word: re.Match[str]) -> str:
-    return _BETWEEN_PARTS.sub("<wbr>", word[0])
+def _in_parts(text: re.Match[str]) -> str:
+    return _LONG.sub(lambda word: _BETWEEN_PARTS.sub("<wbr>", word[0]), text[0])
 
 
 def _write_schemas(app: Sphinx, _: Exception | None) -> None:
