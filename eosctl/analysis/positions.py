@@ -171,6 +171,10 @@ POSTGRESQL: Final = PositionReader(
 #    the events that were read of it (`event`) count, and the rows of the next one (`row`).
 # 2. Without: file, position, and then `event` and `row`, if both are of one server.
 # 3. A GTID of MariaDB (`domain-server-sequence`) stands for all of its domain and server up to it (MariaDbGtidSet).
+# 4. With provide.transaction.metadata a connector that starts within a transaction writes its BEGIN again, with the
+#    transaction's start as its offset: without `event` and `row`. The connector then skips the events and rows of the
+#    offset that it was given, so the next record has a higher count. If it stops before that record is committed, its
+#    next start is given the transaction's start, and reads all again. Seen with MariaDB: see docs/dev/lab.md.
 
 
 _FILE: Final = re.compile(r".*\.([0-9]{1,19})")
@@ -195,6 +199,13 @@ def _compare_mysql(before: SourceOffset, after: SourceOffset) -> Order:
     if before.get("server_id") != after.get("server_id"):
         return Order.INCOMPARABLE
     return order_of(_place(before), _place(after))
+
+
+def begins_transaction_again(before: SourceOffset, after: SourceOffset) -> bool:
+    """Whether an offset is the start of the transaction that the one before is within (rule 4). Both are MYSQL's."""
+    if _within(before) == (0, 0) or _within(after) != (0, 0):
+        return False
+    return _compare_mysql({**before, "event": 0, "row": 0}, after) is Order.SAME
 
 
 def _place(offset: SourceOffset) -> object:

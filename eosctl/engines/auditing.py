@@ -655,7 +655,7 @@ class _Run:
 
 def _asked(keys: KeySummary) -> tuple[OffsetsWrite, ...]:
     """Source offsets whose transactions decide a suspicion, are shown with it, or may be by a later audit."""
-    suspicious = {write for each in keys.suspicions for write in (each.was, each.now) if write is not None}
+    suspicious = {write for each in keys.suspicions for write in (each.was, each.now, each.then) if write}
     return tuple(sorted({*suspicious, *keys.latest}))
 
 

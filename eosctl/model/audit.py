@@ -670,7 +670,7 @@ class KeyAnomaly(NamedTuple):
     """A fault of a key of an offsets topic, at an offset; key is its JSON text.
 
     before and after are the places and values concerned, in words that name topic, partition and offset. was and now
-    are the transactions that wrote them, if any.
+    are the transactions that wrote them, if any; then is the next one's, where the data of `now` alone show nothing.
     """
 
     kind: str
@@ -684,6 +684,7 @@ class KeyAnomaly(NamedTuple):
     after: str
     was: OffsetsWrite | None = None
     now: OffsetsWrite | None = None
+    then: OffsetsWrite | None = None
 
 
 class OffsetsChange(NamedTuple):

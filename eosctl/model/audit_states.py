@@ -76,13 +76,37 @@ class Regressions(NamedTuple):
     places: tuple[Change, ...] = ()
 
 
+class RestartedTransaction(NamedTuple):
+    """A write within a transaction of the database, then that transaction's start, then the next other value.
+
+    then is None while none was written: nothing shows whether the records of `before` were read again.
+    """
+
+    before: Write
+    start: Write
+    then: Write | None = None
+
+
+class Restarts(NamedTuple):
+    """How many transactions of the database were begun again, and the first of them."""
+
+    total: int = 0
+    places: tuple[RestartedTransaction, ...] = ()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the last one is kept, and has no other value behind it yet."""
+        return self.total == len(self.places) > 0 and self.places[-1].then is None
+
+
 class KeyState(NamedTuple):
     """The state of one key within a range.
 
     setbacks follow a transactional write, plain_setbacks a non-transactional one. repeats are the first writes of an
     unchanged value. plain_records counts non-transactional writes, plain_after those after the first transactional one.
     runs are all its writes in order if the connector may have several offset stores, otherwise empty. snapshots are
-    changes from one unfinished snapshot to a possible second one.
+    changes from one unfinished snapshot to a possible second one. second is the first write of another value than
+    `first`, where `first` may be the start of a transaction of the database.
     """
 
     key: bytes | None
@@ -104,6 +128,8 @@ class KeyState(NamedTuple):
     returns: tuple[ReturnedProducer, ...]
     runs: tuple[WriteRun, ...] = ()
     snapshots: tuple[Change, ...] = ()
+    second: Write | None = None
+    restarts: Restarts = Restarts()
 
 
 class ItemKind(IntEnum):

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
 from typing import Final, NamedTuple, Protocol
 
-from eosctl.analysis.positions import debezium_reader, is_unfinished_snapshot
+from eosctl.analysis.positions import MYSQL, begins_transaction_again, debezium_reader, is_unfinished_snapshot
 from eosctl.model.audit_states import Change, ReadKey
 from eosctl.model.offsets import Order
 from eosctl.model.records import Entry, first_time
@@ -111,6 +111,8 @@ KeyReader = Callable[[bytes | None], ReadKey]
 #    question open: the numbers beside it may have begun again.
 # 3. BACK: a number is lower, none is higher, and no text changed. A lower number beside a higher one is the ordinary
 #    carry of an offset with several digits (file and position, timestamp and sequence).
+# 4. AGAIN: back to the start of the database's transaction that the offset before is within, which Debezium writes for
+#    MySQL and MariaDB, and may go on behind it.
 
 
 Fields = Mapping[str, object]
@@ -122,6 +124,7 @@ class Advance(Enum):
     ADVANCED = "advanced"
     SAME = "same"
     BACK = "back"
+    AGAIN = "again"
     UNCLEAR = "unclear"
 
 
@@ -139,7 +142,9 @@ def compare_offsets(before: object, after: object, key: bytes | None, decode: De
         return Advance.UNCLEAR
     kind = debezium_reader(after)
     if kind is not None and kind is debezium_reader(before) and kind.partition <= _partition(key, decode).keys():
-        return _ADVANCES[kind.compare(before, after)]
+        way = _ADVANCES[kind.compare(before, after)]
+        is_again = way is Advance.BACK and kind is MYSQL and begins_transaction_again(before, after)
+        return Advance.AGAIN if is_again else way
     lower = changed = False
     for name, now in after.items():
         was = before.get(name)
@@ -155,15 +160,25 @@ def compare_offsets(before: object, after: object, key: bytes | None, decode: De
     return Advance.UNCLEAR if lower or changed or before.keys() != after.keys() else Advance.SAME
 
 
+def advance_of(change: Change, key: bytes | None, decode: Decode) -> Advance:
+    """The order of two writes; UNCLEAR from or to a tombstone, and if a value cannot be decoded."""
+    before, after = change.before.value, change.after.value
+    if before is None or after is None:
+        return Advance.UNCLEAR
+    try:
+        return Advance.SAME if before == after else compare_offsets(decode(before), decode(after), key, decode)
+    except ValueError:
+        return Advance.UNCLEAR
+
+
 def is_back(change: Change, key: bytes | None, decode: Decode) -> bool:
     """True if the later write is a setback; never from or to a tombstone, nor if a value cannot be decoded."""
-    before, after = change.before.value, change.after.value
-    if before is None or after is None or before == after:
-        return False
-    try:
-        return compare_offsets(decode(before), decode(after), key, decode) is Advance.BACK
-    except ValueError:
-        return False
+    return advance_of(change, key, decode) in {Advance.BACK, Advance.AGAIN}
+
+
+def may_begin_transaction(value: bytes | None) -> bool:
+    """Whether an offset may be the start of a database's transaction, after which Debezium skips what it has read."""
+    return value is not None and b'"pos"' in value and b'"event"' not in value and b'"row"' not in value
 
 
 def _partition(key: bytes | None, decode: Decode) -> Fields:

@@ -101,6 +101,13 @@ KEY_WORDS: Final[Mapping[str, FindingTemplate]] = {
         audit.OFFSET_SET_BACK,
         "{n} source offset{s} went back: records between both offsets were read again, or skipped before",
     ),
+    KeyAnomalyKind.SET_BACK_UNCLEAR: FindingTemplate(
+        audit.OFFSET_SET_BACK,
+        "{n} source offset{s} went back to the start of a transaction of the database, and no later offset shows "
+        "whether the connector read it again",
+        "audit again after the connector's next commit; compare the table with the topic with `eosctl audit source`",
+        Severity.WARNING,
+    ),
     KeyAnomalyKind.REPEATED: FindingTemplate(
         audit.OFFSET_REPEATED,
         "{n} source offset{s} {was} committed again together with data, by another producer session: records were "
@@ -472,8 +479,8 @@ def _key_place(anomaly: KeyAnomaly) -> dict[str, object]:
 
 
 def _data_places(anomaly: KeyAnomaly, known: Circumstances) -> Iterator[dict[str, object]]:
-    """Output records committed with the offset before, and with the one after it."""
-    for name, write in (("before", anomaly.was), ("after", anomaly.now)):
+    """Output records committed with the offset before, with the one after it, and with the next one if that decides."""
+    for name, write in (("before", anomaly.was), ("after", anomaly.now), ("next", anomaly.then)):
         for data in known.data(write) or ():
             yield {"committed_with": name, **_data_place(data), "key": anomaly.key}
 

@@ -20,6 +20,10 @@
 9. Writes of the same key in another partition of the topic are held against it, too (see `misplaced_keys`).
 10. In another store, a key has to begin where it was in the one before (see `store_changes`).
 11. An unfinished snapshot that another session began again: Kafka kept its promise, readers have rows twice.
+12. A restart within a transaction of the database (see `key_scan`) is no setback if the session that wrote the start
+    went on to the write before it, or further: Debezium skips as many events and rows as that write counts. If another
+    session went on, it was given the start, and read the transaction again: a setback, if it committed data. All else
+    is unclear.
 """
 
 import json
@@ -30,7 +34,15 @@ from enum import StrEnum
 from itertools import groupby, pairwise
 from typing import Final, NamedTuple
 
-from eosctl.analysis.audit.batches import Decode, KeyReader, SnapshotChange, is_back, snapshot_change
+from eosctl.analysis.audit.batches import (
+    Advance,
+    Decode,
+    KeyReader,
+    SnapshotChange,
+    advance_of,
+    is_back,
+    snapshot_change,
+)
 from eosctl.analysis.audit.key_scan import Runs, by_session, runs_of
 from eosctl.analysis.audit.sessions import Sessions
 from eosctl.model.audit import (
@@ -48,6 +60,7 @@ from eosctl.model.audit_states import (
     KeyState,
     ReadKey,
     Regressions,
+    RestartedTransaction,
     ReturnedProducer,
     Write,
     WriteRun,
@@ -60,6 +73,8 @@ class KeyAnomalyKind(StrEnum):
     TWO_PARTITIONS = "key-in-two-partitions"
     SAME_PARTITION = "logical-duplicates"
     SET_BACK = "offset-set-back"
+    SET_BACK_UNCLEAR = "offset-set-back-unclear"
+    READ_AGAIN = "transaction-read-again"
     REPEATED = "offset-repeated"
     PLAIN_WRITE = "plain-offsets-write"
     ZOMBIE = "zombie-writer"
@@ -336,7 +351,7 @@ def judge_keys(key: ReadKey, placed: Sequence[Placed], inputs: KeyJudgementInput
             (KeyAnomalyKind.ZOMBIE, len(of_one.zombies)),
             (KeyAnomalyKind.SET_BACK, of_one.setbacks_without_place()),
         ]
-        suspicions += [*of_one.setbacks(), *of_one.snapshots()]
+        suspicions += [*of_one.setbacks(), *of_one.restarts(), *of_one.snapshots()]
         repeated += of_one.repeats()
     if not any(_repeats_within(each.state, inputs.sessions) for each in placed):
         suspicions += repeated
@@ -346,7 +361,8 @@ def judge_keys(key: ReadKey, placed: Sequence[Placed], inputs: KeyJudgementInput
 def _is_uneventful(state: KeyState) -> bool:
     """True if one partition alone shows nothing about a key, as for nearly all keys."""
     set_back = state.setbacks.total or state.plain_setbacks.total
-    return not (set_back or state.returns or state.plain_after or state.repeats or state.snapshots)
+    restarted = state.restarts.total
+    return not (set_back or restarted or state.returns or state.plain_after or state.repeats or state.snapshots)
 
 
 def _of_all(key: ReadKey, placed: Sequence[Placed]) -> Iterator[KeyAnomaly]:
@@ -450,6 +466,27 @@ class _OfOne:
                 continue
             if self._stores is None or not self._stores.is_copy_of_own(self._place, change.after):
                 yield self._change(KeyAnomalyKind.SET_BACK, change)
+
+    def restarts(self) -> Iterator[KeyAnomaly]:
+        """Rule 12. Restarts beyond those with a kept place are unclear with the last one that has it."""
+        total, places = self._state.restarts
+        for number, each in enumerate(places, 1):
+            is_last_of_many = number == len(places) < total
+            kind = KeyAnomalyKind.SET_BACK_UNCLEAR if is_last_of_many else self._kind_of(each)
+            if kind is not None and each.start.offset not in self._begun:
+                then = None if each.then is None else written_at(self._place, each.then)
+                yield self._change(kind, Change(each.before, each.start))._replace(then=then)
+
+    def _kind_of(self, restart: RestartedTransaction) -> KeyAnomalyKind | None:
+        before, start, then = restart
+        if then is None or then.value is None or not _is_other_session(Change(before, start), self._sessions):
+            return KeyAnomalyKind.SET_BACK_UNCLEAR
+        if _is_other_session(Change(start, then), self._sessions):
+            return KeyAnomalyKind.READ_AGAIN
+        way = advance_of(Change(before, then), self._state.key, self._decode)
+        if way in {Advance.ADVANCED, Advance.SAME}:
+            return None
+        return KeyAnomalyKind.SET_BACK_UNCLEAR if way is Advance.UNCLEAR else KeyAnomalyKind.READ_AGAIN
 
     def returns(self) -> Iterator[KeyAnomaly]:
         for each in self.zombies:
@@ -645,6 +682,7 @@ def _add_connector(each: Sequence[ConnectorKeys]) -> ConnectorKeys:
 #    the last one of the session before. Nor are its metadata of transactions, in the topic `<server>.transaction`: a
 #    BEGIN is sent again to a connector that restarts within the transaction, and an END has the offset of the last
 #    row.
+# 4. A database's transaction is read again only if the session that was given its start committed data.
 
 
 Data = tuple[OutputPart, ...]
@@ -696,8 +734,16 @@ def resolve(anomaly: KeyAnomaly, known: Circumstances) -> KeyAnomalyKind | None:
             return KeyAnomalyKind.REPEATED if _may_be_read_again(anomaly, known) else None
         case KeyAnomalyKind.COPIED:
             return KeyAnomalyKind.NOT_TAKEN_OVER if known.data(anomaly.now) else None
-        case KeyAnomalyKind.SET_BACK | KeyAnomalyKind.NOT_TAKEN_OVER if known.was_altered(anomaly):
+        case (
+            KeyAnomalyKind.SET_BACK
+            | KeyAnomalyKind.SET_BACK_UNCLEAR
+            | KeyAnomalyKind.READ_AGAIN
+            | KeyAnomalyKind.NOT_TAKEN_OVER
+        ) if known.was_altered(anomaly):
             return KeyAnomalyKind.ALTERED
+        case KeyAnomalyKind.READ_AGAIN:
+            has_data = _topics(known.data(anomaly.then)) - {metadata_topic(anomaly.key)}
+            return KeyAnomalyKind.SET_BACK if has_data else KeyAnomalyKind.SET_BACK_UNCLEAR
         case kind:
             return kind
 

@@ -9,6 +9,9 @@ of records.
    in between: certain where its epoch is the same, otherwise the judgement decides. The first of both are kept.
 5. A record outside any transaction is plain; those after the key's first transactional record are counted apart.
 6. Runs are kept of the keys that `tracked` is true of (see `key_runs`).
+7. A write of the start of the database's transaction that the write before is within is a restart, no setback. The next
+   write of another value shows whether the connector went on behind the write before: the judgement decides, because
+   it knows the sessions.
 """
 
 import re
@@ -21,8 +24,9 @@ from eosctl.analysis.audit.batches import (
     Decode,
     Entry,
     SnapshotChange,
+    advance_of,
     compare_offsets,
-    is_back,
+    may_begin_transaction,
     snapshot_change,
 )
 from eosctl.analysis.audit.sessions import Sessions
@@ -32,6 +36,8 @@ from eosctl.model.audit_states import (
     KeyState,
     KeyWriter,
     Regressions,
+    RestartedTransaction,
+    Restarts,
     ReturnedProducer,
     Write,
     WriteRun,
@@ -137,13 +143,16 @@ def by_session(runs: Iterable[WriteRun], sessions: Sessions) -> Runs:
 KEPT_UNCERTAIN: Final = 30
 """Returns with another epoch that are kept: sessions may explain the first of them."""
 KEPT_SNAPSHOTS: Final = 64
+KEPT_RESTARTS: Final = 64
 MOST_RETURNS: Final = 2 * (KEPT_PLACES + KEPT_UNCERTAIN)
 
 
 def merge_keys(left: KeyState, right: KeyState, decode: Decode) -> KeyState:
     """The state of both ranges together; `right` is the later one."""
     change = Change(left.last, right.first)
-    back = Regressions(1, (change,)) if is_back(change, left.key, decode) else Regressions()
+    way = advance_of(change, left.key, decode)
+    is_restart = way is Advance.AGAIN and left.last.transactional and right.first.transactional
+    back = Regressions(1, (change,)) if way in _BACKWARD and not is_restart else Regressions()
     writers, returns = _merge_writers(left, right)
     transactional = left.first_transactional is not None
     return KeyState(
@@ -168,7 +177,32 @@ def merge_keys(left: KeyState, right: KeyState, decode: Decode) -> KeyState:
         returns=returns,
         runs=join_runs(left, right),
         snapshots=_snapshots(left, right, change, decode),
+        second=left.second or (_other_than(left.first, right) if may_begin_transaction(left.first.value) else None),
+        restarts=_restarts(left, right, is_restart),
     )
+
+
+def _restarts(left: KeyState, right: KeyState, is_restart: bool) -> Restarts:
+    """Rule 7. A value that may be a start is followed by the other values of its range in `second`."""
+    mine = left.restarts
+    if mine.is_open:
+        mine = _gone_on(mine, _other_than(mine.places[-1].start, right))
+    if is_restart:
+        mine = _one_more_restart(mine, RestartedTransaction(left.last, right.first, right.second))
+    return Restarts(mine.total + right.restarts.total, (*mine.places, *right.restarts.places)[:KEPT_RESTARTS])
+
+
+def _other_than(start: Write, right: KeyState) -> Write | None:
+    return right.first if right.first.value != start.value else right.second
+
+
+def _gone_on(restarts: Restarts, then: Write | None) -> Restarts:
+    return restarts._replace(places=(*restarts.places[:-1], restarts.places[-1]._replace(then=then)))
+
+
+def _one_more_restart(restarts: Restarts, found: RestartedTransaction) -> Restarts:
+    kept = restarts.places if len(restarts.places) == KEPT_RESTARTS else (*restarts.places, found)
+    return Restarts(restarts.total + 1, kept)
 
 
 def _joined(*setbacks: Regressions) -> Regressions:
@@ -243,6 +277,7 @@ _MEMBER: Final = rb"(%b): ?(?:1{1,18}|%b|true|false|null)" % (_NAME, _TEXT)
 _PLAIN: Final = re.compile(rb"\{(?:%b(?:, ?%b)*)?\}" % (_MEMBER, _MEMBER))
 _NAMES: Final = re.compile(_MEMBER)
 MOST_SHAPES: Final = 10_000
+_BACKWARD: Final = frozenset({Advance.BACK, Advance.AGAIN})
 
 
 def is_plain(shape: bytes) -> bool:
@@ -302,7 +337,7 @@ class _Slot(_Last):
     """One key while its range is read.
 
     fields are those of `decoded`, the last decoded value. runs are the ended ones (None: not tracked). run is the first
-    write of the current one, ahead the records before.
+    write of the current one, ahead the records before. is_start: the next other value is wanted (rule 7).
     """
 
     __slots__ = (
@@ -313,15 +348,18 @@ class _Slot(_Last):
         "first_plain",
         "first_plain_after",
         "first_transactional",
+        "is_start",
         "last_plain",
         "last_transactional",
         "plain",
         "plain_after",
         "plain_setbacks",
         "repeats",
+        "restarts",
         "returns",
         "run",
         "runs",
+        "second",
         "setbacks",
         "snapshots",
         "tombstones",
@@ -345,6 +383,9 @@ class _Slot(_Last):
         self.writers: dict[int, list[int]] = {}
         self.returns: list[ReturnedProducer] = []
         self.snapshots: tuple[Change, ...] = ()
+        self.second: Write | None = None
+        self.restarts = Restarts()
+        self.is_start = may_begin_transaction(entry.value)
         self.runs: list[WriteRun] | None = None
         self.run, self.ahead = self.first, 0
 
@@ -382,6 +423,7 @@ class KeyScan:
                 slot.tombstones += 1
                 tombstones += 1
                 slot.shape = None
+                _mind_start(slot, entry, writer)
             elif value.translate(ONES) != slot.shape or value <= slot.value:  # type: ignore[operator]  # not None
                 self._compare(slot, entry, value, writer)
             if slot.writer is not writer or plain:
@@ -418,13 +460,15 @@ class KeyScan:
         if value == before:
             _keep(slot.repeats, slot, entry, writer)
             return
+        _mind_start(slot, entry, writer)
         shape = self._plain.of(value)
         if before is not None and not (shape and value > before and before.translate(ONES) == shape):
             was = slot.fields if slot.decoded is before else self._fields(before)
             slot.fields, slot.decoded = self._fields(value), value
-            if compare_offsets(was, slot.fields, entry.key, self._decode) is Advance.BACK:
-                _set_back(slot, Change(_write(slot.entry, slot.writer), _write(entry, writer)))
-        slot.shape = shape
+            way = compare_offsets(was, slot.fields, entry.key, self._decode)
+            if way in _BACKWARD:
+                _mind_setback(slot, Change(_write(slot.entry, slot.writer), _write(entry, writer)), way)
+        slot.shape = None if slot.is_start else shape
 
     def _fields(self, value: bytes) -> object:
         try:
@@ -493,6 +537,8 @@ class KeyScan:
             returns=first_returns(slot.returns) if slot.returns else (),
             runs=_runs(slot, last),
             snapshots=slot.snapshots,
+            second=slot.second,
+            restarts=slot.restarts,
         )
 
 
@@ -518,8 +564,22 @@ def _mind_transactions(slot: _Slot, entry: Entry, writer: BatchWriter) -> None:
             slot.first_plain_after = _write(entry, writer)
 
 
-def _set_back(slot: _Slot, change: Change) -> None:
-    if change.before.transactional:
+def _mind_start(slot: _Slot, entry: Entry, writer: BatchWriter) -> None:
+    """Rule 7, at another value than the one before: behind a start it is the one that was wanted."""
+    if not slot.is_start:
+        return
+    slot.is_start = False
+    if slot.restarts.is_open:
+        slot.restarts = _gone_on(slot.restarts, _write(entry, writer))
+    elif not slot.restarts.total:
+        slot.second = _write(entry, writer)
+
+
+def _mind_setback(slot: _Slot, change: Change, way: Advance) -> None:
+    if way is Advance.AGAIN and change.before.transactional and change.after.transactional:
+        slot.restarts = _one_more_restart(slot.restarts, RestartedTransaction(*change))
+        slot.is_start = True
+    elif change.before.transactional:
         slot.setbacks = _one_more(slot.setbacks, change)
     else:
         slot.plain_setbacks = _one_more(slot.plain_setbacks, change)

@@ -5,7 +5,7 @@
 2. PostgreSQL's `id` is the transaction's ID and an LSN, which is another one in each record: only the ID names it.
 3. A PostgreSQL or MariaDB connector that begins again within a transaction writes its BEGIN again, and counts from 1
    again; END has the count from there. So the counts do not show records that were lost by the restart itself. The
-   offset of MariaDB's BEGIN has no `event` and `row`: it goes back to the transaction's start (EOS200).
+   offset of MariaDB's BEGIN has no `event` and `row`: it goes back to the transaction's start (`key_judgement`, 12).
 4. Snapshots and tombstones are not counted. A transformation that drops or renames records hides them: then nothing is
    judged. So do several tasks, which count each for itself.
 """

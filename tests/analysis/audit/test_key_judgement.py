@@ -17,11 +17,13 @@ from eosctl.analysis.audit.key_judgement import (
     summarize_keys,
     written_at,
 )
+from eosctl.analysis.audit.key_scan import KEPT_RESTARTS
 from eosctl.analysis.audit.sessions import Sessions
 from eosctl.codecs.ledger import decode_json, read_offsets_key
 from eosctl.model.audit import ConnectorKeys, KeySummary, OffsetsWrite
 from eosctl.model.audit_states import Write
 from eosctl.model.names import TopicPartition
+from tests.analysis.audit.test_key_scan import NEXT, SHOP, START, WITHIN
 from tests.analysis.audit.test_keys import KEY, OWN, SHARED, Record, records, scan
 
 SECOND = TopicPartition(SHARED.topic, 1)
@@ -163,6 +165,42 @@ def test_an_unfinished_snapshot_that_another_session_began_again_is_no_setback(w
     inputs = INPUTS._replace(sessions=Sessions({1: began}))
     found = judge_keys(read_offsets_key(KEY), [Placed(SHARED, scan(written)[KEY])], inputs)
     assert [each.kind for each in found.suspicions] == kinds
+
+
+@pytest.mark.parametrize(
+    ("texts", "began", "kinds"),
+    [
+        ((f"1.1 {START}", f"1.1 {WITHIN % 6}"), (1,), []),
+        ((f"1.1 {START}", f"1.1 {WITHIN % 5}"), (1,), []),
+        ((f"1.1 {START}", f"1.1 {NEXT}"), (1,), []),
+        ((f"1.1 {START}", f"1.2 {NEXT}"), (1,), []),
+        ((f"2.0 {START}", f"2.0 {NEXT}"), (), []),
+        ((f"1.1 {START}",), (1,), ["offset-set-back-unclear"]),
+        ((f"1.1 {START}", f"1.1 {START}"), (1,), ["offset-set-back-unclear"]),
+        ((f"1.1 {START}", "1.1 -"), (1,), ["offset-set-back-unclear"]),
+        ((f"1.1 {START}", '1.1 {"file":"b","pos":4,"gtids":"of-another-form"}'), (1,), ["offset-set-back-unclear"]),
+        ((f"1.1 {START}", f"1.1 {NEXT}"), (), ["offset-set-back-unclear"]),
+        ((f"1.1 {START}", f"1.1 {WITHIN % 4}"), (1,), ["transaction-read-again"]),
+        ((f"1.1 {START}", f"1.2 {NEXT}"), (1, 2), ["transaction-read-again"]),
+        ((f"1.1 {START}", f"2.0 {WITHIN % 9}"), (1,), ["transaction-read-again"]),
+        ((f"1.1 {START}", f"1.2 {START}", f"1.2 {WITHIN % 9}"), (1, 2), ["transaction-read-again"]),
+    ],
+)
+def test_a_restart_within_a_database_s_transaction_is_no_setback_where_its_session_went_on_behind_it(
+    texts, began, kinds
+):
+    inputs = INPUTS._replace(sessions=Sessions({1: began}))
+    placed = [Placed(SHARED, scan(records(f"1.0 {WITHIN % 5}", *texts, key=SHOP))[SHOP])]
+    found = judge_keys(read_offsets_key(SHOP), placed, inputs).suspicions
+    assert [each.kind for each in found if each.kind != "offset-repeated"] == kinds
+
+
+@pytest.mark.parametrize("more", [0, 1])
+def test_restarts_beyond_those_that_are_kept_are_unclear(more):
+    texts = [text for _ in range(KEPT_RESTARTS + more) for text in (f"1.0 {WITHIN % 5}", f"2.0 {START}", f"2.0 {NEXT}")]
+    placed = [Placed(SHARED, scan(records(*texts, key=SHOP))[SHOP])]
+    found = judge_keys(read_offsets_key(SHOP), placed, INPUTS).suspicions
+    assert [each.kind for each in found if "unclear" in each.kind] == ["offset-set-back-unclear"] * more
 
 
 @pytest.mark.parametrize(("at", "left"), [(1_000, SHARED), (1_000 + SKEW_MS, SHARED), (1_001 + SKEW_MS, SECOND)])

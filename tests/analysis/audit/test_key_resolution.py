@@ -63,13 +63,40 @@ def test_a_connector_is_stopped_whose_last_commit_left_it_without_tasks(starts, 
         ({}, (), {7: ("c",)}, [], False),
     ],
 )
-@pytest.mark.parametrize("kind", [KeyAnomalyKind.SET_BACK, KeyAnomalyKind.NOT_TAKEN_OVER, KeyAnomalyKind.SNAPSHOT])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        KeyAnomalyKind.SET_BACK,
+        KeyAnomalyKind.SET_BACK_UNCLEAR,
+        KeyAnomalyKind.NOT_TAKEN_OVER,
+        KeyAnomalyKind.SNAPSHOT,
+    ],
+)
 def test_an_offset_was_altered_by_a_stopped_connector_s_own_producer_without_data(
     kind, change, data, owners, known, altered
 ):
     committed = [] if data is None else [CommittedData(NOW, data)]
     expected = KeyAnomalyKind.ALTERED if altered and kind is not KeyAnomalyKind.SNAPSHOT else kind
     assert resolve(anomaly(kind, **change), circumstances(committed, owners, known)) is expected
+
+
+@pytest.mark.parametrize(
+    ("then", "kind"),
+    [
+        ((part(),), KeyAnomalyKind.SET_BACK),
+        ((part(topic="shop.transaction"), part()), KeyAnomalyKind.SET_BACK),
+        ((part(topic="shop.transaction"), part(topic=f"{HEARTBEATS}shop")), KeyAnomalyKind.SET_BACK_UNCLEAR),
+        ((), KeyAnomalyKind.SET_BACK_UNCLEAR),
+        (None, KeyAnomalyKind.SET_BACK_UNCLEAR),
+    ],
+)
+def test_a_database_s_transaction_is_read_again_where_the_session_that_began_at_its_start_committed_data(then, kind):
+    later = NOW._replace(offset=NOW.offset + 1)
+    suspicion = anomaly(KeyAnomalyKind.READ_AGAIN, key='["c",{"server":"shop"}]')._replace(then=later)
+    committed = [] if then is None else [CommittedData(later, then)]
+    assert resolve(suspicion, circumstances(committed, {7: ("c",)}, [RUNNING])) is kind
+    altered = circumstances([*committed, CommittedData(NOW, ())], {7: ("c",)}, [STOPPED])
+    assert resolve(suspicion, altered) is KeyAnomalyKind.ALTERED
 
 
 @pytest.mark.parametrize(

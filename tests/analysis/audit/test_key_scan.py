@@ -4,6 +4,7 @@ import pytest
 
 from eosctl.analysis.audit.batches import BatchWriter
 from eosctl.analysis.audit.key_scan import (
+    KEPT_RESTARTS,
     KEPT_SNAPSHOTS,
     KEPT_UNCERTAIN,
     PLAIN_PAUSE_MS,
@@ -284,3 +285,60 @@ def test_runs_are_kept_of_the_keys_that_are_tracked(texts, runs):
         untracked.add_batch([each], BatchWriter(each.producer_id, each.producer_epoch, each.transactional))
     [state] = untracked.states()
     assert state.runs == ()
+
+
+SHOP = b'["orders",{"server":"shop"}]'
+START = '{"file":"b.000001","pos":4,"gtids":"0-7-4"}'
+"""A transaction's start, as Debezium writes it for MariaDB. `WITHIN % n` is the offset behind n of its events."""
+WITHIN = '{"file":"b.000001","pos":4,"gtids":"0-7-4","event":%d,"row":1}'
+NEXT = '{"file":"b.000001","pos":90,"gtids":"0-7-5"}'
+
+
+@pytest.mark.parametrize(
+    ("texts", "restarts", "set_back"),
+    [
+        ((f"1.0 {WITHIN % 5}", f"1.1 {START}"), [(0, 1, None)], 0),
+        ((f"1.0 {WITHIN % 5}", f"1.1 {START}", f"1.1 {WITHIN % 6}"), [(0, 1, 2)], 0),
+        ((f"1.0 {WITHIN % 5}", f"1.1 {START}", f"1.2 {START}", f"1.2 {WITHIN % 1}"), [(0, 1, 3)], 0),
+        ((f"1.0 {WITHIN % 5}", f"1.1 {START}", f"1.1 {NEXT}", f"1.1 {START}"), [(0, 1, 2)], 1),
+        ((f"1.0 {WITHIN % 5}", f"1.1 {START}", "1.1 -", f"1.1 {START}"), [(0, 1, 2)], 0),
+        ((f"1.0 {WITHIN % 5}", f"1.1 {START}", f"plain {NEXT}"), [(0, 1, 2)], 0),
+        ((f"1.0 {START}", f"1.0 {WITHIN % 5}", f"1.1 {START}", f"1.1 {WITHIN % 5}"), [(1, 2, 3)], 0),
+        ((f"1.0 {WITHIN % 5}", f"1.1 {START}", f"1.1 {WITHIN % 6}", f"1.2 {START}"), [(0, 1, 2), (2, 3, None)], 0),
+        ((f"1.0 {WITHIN % 5}", f"1.1 {WITHIN % 3}"), [], 1),
+        ((f"1.0 {NEXT}", f"1.1 {START}"), [], 1),
+        ((f"1.0 {WITHIN % 5}", f"plain {START}", f"1.1 {NEXT}"), [], 1),
+        ((f"plain {WITHIN % 5}", f"1.1 {START}", f"1.1 {NEXT}"), [], 1),
+    ],
+)
+def test_the_start_of_a_database_s_transaction_within_it_is_a_restart_followed_by_the_next_other_value(
+    texts, restarts, set_back
+):
+    written = records(*texts, key=SHOP)
+    whole = scan(written)[SHOP]
+    for cut in range(1, len(written)):
+        for again in range(1, cut + 1):
+            parts = [scan(part)[SHOP] for part in (written[:again], written[again:cut], written[cut:]) if part]
+            merged = parts[0]
+            for part in parts[1:]:
+                merged = merge_keys(merged, part, decode_json)
+            assert merged == whole
+    found = [(each.before.offset, each.start.offset, each.then and each.then.offset) for each in whole.restarts.places]
+    assert (found, whole.setbacks.total + whole.plain_setbacks.total) == (restarts, set_back)
+
+
+def test_the_start_of_a_source_that_is_no_server_is_a_setback():
+    written = records(f"1.0 {WITHIN % 5}", f"1.1 {START}".replace('"pos":4', '"pos":3'), key=KEY)
+    assert (scan(written)[KEY].restarts.total, scan(written)[KEY].setbacks.total) == (0, 1)
+
+
+def test_the_first_restarts_are_kept_and_all_are_counted():
+    texts = [text for _ in range(KEPT_RESTARTS + 2) for text in (f"1.0 {WITHIN % 5}", f"1.0 {START}")]
+    written = records(*texts, f"1.0 {NEXT}", key=SHOP)
+    for found in (
+        scan(written),
+        {SHOP: merge_keys(*(scan(each)[SHOP] for each in (written[:9], written[9:])), decode_json)},
+    ):
+        restarts = found[SHOP].restarts
+        assert (restarts.total, len(restarts.places), restarts.is_open) == (KEPT_RESTARTS + 2, KEPT_RESTARTS, False)
+        assert restarts.places[-1].then is not None

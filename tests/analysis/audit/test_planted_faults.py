@@ -213,6 +213,49 @@ def test_metadata_of_a_transaction_that_a_restart_interrupted_are_no_records_rea
     assert verdicts(planted.report()) == {"bills": HELD, "orders": verdict}
 
 
+BINLOG = {"file": "binlog.000001", "pos": 1083, "gtids": "0-7-4", "server_id": 7}
+
+
+@pytest.mark.parametrize(
+    ("starts", "goes_on", "verdict"),
+    [
+        (1, {**BINLOG, "event": 121}, HELD),
+        (1, {**BINLOG, "gtids": "0-7-5", "pos": 9966}, HELD),
+        (1, {**BINLOG, "event": 119}, BROKEN),
+        (1, None, CANNOT_TELL),
+        (2, {**BINLOG, "event": 2}, BROKEN),
+        (2, {**BINLOG, "gtids": "0-7-5", "pos": 9966}, BROKEN),
+        (2, None, CANNOT_TELL),
+    ],
+)
+def test_a_database_s_transaction_is_read_again_unless_the_session_that_wrote_its_start_goes_on_behind_it(
+    planted, starts, goes_on, verdict
+):
+    orders, brokers = planted.orders, planted.brokers
+    metadata = AuditedTopic("shop.transaction", TopicRole.OUTPUT, cleanup_policy="delete", connectors=("orders",))
+    brokers.create(metadata, 1)
+    key = b'["orders",{"server":"shop"}]'
+
+    def commit(topic, offset):
+        sent = orders.tasks[1].send(TopicPartition(topic, 0), [(None, b"event")])
+        orders.tasks[1].send(orders.place(key), [(key, json.dumps(offset).encode())])
+        orders.tasks[1].commit()
+        return sent
+
+    commit("orders", {**BINLOG, "event": 120, "row": 1})
+    for _ in range(starts):
+        brokers.tick(MINUTE)
+        orders.start(1)
+        commit("shop.transaction", BINLOG)
+    again = None if goes_on is None else commit("orders", goes_on)
+    report = planted.report()
+    assert verdicts(report) == {"bills": HELD, "orders": verdict}
+    if verdict is not HELD:
+        severity = Severity.ERROR if verdict is BROKEN else Severity.WARNING
+        evidence = only(report, "offset-set-back", severity)
+        assert [each["first_offset"] for each in data_of(evidence, "next")] == ([] if again is None else [again])
+
+
 @pytest.mark.parametrize(
     ("form", "kind", "verdict"),
     [
