@@ -142,9 +142,9 @@ def compare_offsets(before: object, after: object, key: bytes | None, decode: De
         return Advance.UNCLEAR
     kind = debezium_reader(after)
     if kind is not None and kind is debezium_reader(before) and kind.partition <= _partition(key, decode).keys():
-        way = _ADVANCES[kind.compare(before, after)]
-        is_again = way is Advance.BACK and kind is MYSQL and begins_transaction_again(before, after)
-        return Advance.AGAIN if is_again else way
+        order = _ADVANCES[kind.compare(before, after)]
+        is_again = order is Advance.BACK and kind is MYSQL and begins_transaction_again(before, after)
+        return Advance.AGAIN if is_again else order
     lower = changed = False
     for name, now in after.items():
         was = before.get(name)
