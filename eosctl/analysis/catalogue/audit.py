@@ -11,7 +11,7 @@ OFFSET_SET_BACK: Final = FindingKind(
     severity=Severity.ERROR,
     cause="A write lowered one number of the source offset and raised none. The connector read the records between "
     "both offsets again, or had skipped them. A Debezium connector of MySQL or MariaDB that starts again within a "
-    "transaction of the database may commit its start: no finding if the same session went on behind the offset "
+    "transaction of the database may commit its start: no finding if the same session continued behind the offset "
     "before, a warning if no later offset shows that.",
     fix="compare the records of both transactions in the output (`data` of the finding); find out who wrote the lower "
     "offset",
