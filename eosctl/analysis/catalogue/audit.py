@@ -11,8 +11,8 @@ OFFSET_SET_BACK: Final = FindingKind(
     severity=Severity.ERROR,
     cause="A write lowered one number of the source offset and raised none. The connector read the records between "
     "both offsets again, or had skipped them. A Debezium connector of MySQL or MariaDB that starts again within a "
-    "transaction of the database may commit its start: no finding if the same session continued behind the offset "
-    "before, a warning if no later offset shows that.",
+    "transaction of the database may commit the transaction's start. That is no finding if the same session continued "
+    "behind the offset before, and a warning if no later offset shows it.",
     fix="compare the records of both transactions in the output (`data` of the finding); find out who wrote the lower "
     "offset",
     source="KIP-618",
