@@ -237,7 +237,6 @@ def _asks_for_all(request: Request) -> bool:
 
 Done = Callable[[Response | None, EosctlError | None], None]
 
-REQUEST_TIMEOUT_S: Final = 30.0
 AFTER_MUTE_S: Final = 0.005
 QUOTA_HINT: Final = (
     "raise --timeout, or the quota: `kafka-configs.sh --bootstrap-server HOST:PORT --describe --entity-type users "
@@ -362,7 +361,7 @@ class Channel(Struct, frozen=True):
             else:
                 done(response, None)
 
-        patience_ms = 1000 * max(0.001, min(REQUEST_TIMEOUT_S, deadline - monotonic()))
+        patience_ms = 1000 * max(0.001, deadline - monotonic())
         number = self.requests.sent(request.name, self.peer.address)
         future = self.connection.send_request(message, request_timeout_ms=patience_ms)
         future.add_callback(self.callbacks.held(answered))

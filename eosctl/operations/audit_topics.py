@@ -150,7 +150,7 @@ def _holders(reader: ClusterReader) -> tuple[TransactionalIdHolder, ...] | Skipp
         listed = reader.transactional_ids()
     except EosctlError as error:
         return Skipped.of(error)
-    for reason in listed.unanswered.values():
+    for reason in listed.unlisted:
         return Skipped(reason, Cause.UNREACHABLE)
     return tuple(TransactionalIdHolder(each.producer_id, each.transactional_id) for each in listed.transactions)
 

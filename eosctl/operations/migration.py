@@ -350,8 +350,8 @@ def _task_ids(reader: ClusterReader, group_id: str, connectors: set[str], states
         if name in known
     }
     found = reader.transactional_ids()
-    for node_id, reason in found.unanswered.items():
-        raise Unreachable(f"broker {node_id} did not list its transactional IDs: {reason}")
+    for reason in found.unlisted:
+        raise Unreachable(reason)
     listed = [each.transactional_id for each in found.transactions]
     names = KnownNames.of({group_id: {*known, *connectors}})
     request = FencingRequest(connectors=tuple(sorted(connectors)))

@@ -247,7 +247,7 @@ class ClusterReader(TopicReader, Protocol):
     ) -> ListedTransactions:
         """The IDs that the coordinators list, and why others may be missing.
 
-        under is one under which the principal may Describe IDs, where it may not Describe all.
+        under is a prefix of IDs that the principal may Describe, where it may not Describe all.
         """
 
     def describe(

@@ -298,7 +298,7 @@ def list_transactional_ids(
     """Every transactional ID that some coordinator knows and the filters keep (none given: all), all brokers at once.
 
     longer_than_ms drops only open transactions that are younger: other states have no running time, so give states
-    with it. under is one under which the principal may Describe IDs. Coordinators that load are waited for.
+    with it. under is a prefix of IDs that the principal may Describe. Coordinators that load are waited for.
     Raises Unsupported where brokers are too old for a filter, UsageError for a state they do not know.
     """
     request = list_transactions(
@@ -370,11 +370,11 @@ class _Listing:
 
     def _ask(self, brokers: Collection[int], led: Mapping[int, Collection[int]]) -> None:
         window: Window[bool] = self._wire.window(timeout_s=max(0.0, self._deadline - monotonic()))
+        about = {each: describe_transactions([self._unused[part] for part in parts]) for each, parts in led.items()}
         for node_id in brokers:
-            unused = [self._unused[partition] for partition in led.get(node_id, ())]
-            about = [(False, describe_transactions(unused))] if unused else []
-            for is_list, request in (*about, (True, self._request), *about):
-                window.put(is_list, node_id, request)
+            if node_id in about:
+                window.put(False, node_id, about[node_id])
+            window.put(True, node_id, self._request)
         self._loading = set()
         held: dict[int, set[str]] = {}
         for is_list, node_id, response, error in window:
@@ -384,6 +384,8 @@ class _Listing:
                 self._unanswered[node_id] = error
             elif is_list:
                 self._receive(response, node_id)
+                if node_id in about:  # once the list is here: a request behind a long answer would run out of time
+                    window.put(False, node_id, about[node_id])
             else:
                 held[node_id] = _held_ids(response) & held.get(node_id, _held_ids(response))
         listed = held.keys() - self._loading - self._unanswered.keys()

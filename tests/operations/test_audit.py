@@ -68,7 +68,8 @@ def bounded(**facts: Any) -> FakeCluster:
 
 
 def listed(*transactions: TransactionListing, unanswered: dict[int, str] | None = None) -> ListedTransactions:
-    return ListedTransactions(transactions, unanswered or {}, ())
+    unanswered = unanswered or {}
+    return ListedTransactions(transactions, unanswered, tuple(unanswered.values()))
 
 
 def test_a_plan_has_what_the_cluster_answers():

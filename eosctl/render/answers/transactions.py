@@ -26,7 +26,7 @@ from eosctl.model.transactions import (
     UndescribedId,
 )
 from eosctl.render.cells import brief_owner
-from eosctl.render.document import Column, Document, Table, Tone, col, columns
+from eosctl.render.document import Column, Document, RowStream, Table, Tone, col, columns, tree
 
 # Partitions, and who owns a transactional ID: the same shapes in several documents.
 
@@ -318,9 +318,10 @@ def _described_fields(described: TransactionDescription | None) -> dict[str, Any
 
 
 def view_transactions(found: TransactionList) -> Document:
-    open_now = sum(1 for each in found.transactions if each.state.is_open)
+    listed = found.transactions
+    open_now = sum(1 for each in listed if each.state.is_open)
     data = TransactionsData(
-        transactions=[_listed_row(each) for each in found.transactions],
+        transactions=RowStream(len(listed), lambda: (tree(_listed_row(each)) for each in listed)),
         hidden=found.hidden,
         unanswered=[UnansweredRow(broker=node_id, reason=reason) for node_id, reason in found.unanswered.items()],
         missing=list(found.missing),
@@ -331,9 +332,7 @@ def view_transactions(found: TransactionList) -> Document:
         cluster_id=found.cluster_id,
         data=data,
         blocks=(LISTED,),
-        prose=(
-            f"{pluralize(len(found.transactions), 'transactional ID')}, {open_now} with a transaction in progress.",
-        ),
+        prose=(f"{pluralize(len(listed), 'transactional ID')}, {open_now} with a transaction in progress.",),
         notes=(*found.missing, *found.notes),
     )
 
