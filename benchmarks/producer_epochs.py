@@ -23,7 +23,7 @@ from eosctl.model.names import TRANSACTION_LOG, coordinator_partition
 from eosctl.operations.transactions import MOST_IDS
 from eosctl.sandbox.faulty_sandbox import FaultySandbox
 from eosctl.sandbox.properties import SandboxSpec
-from eosctl.sources.kafka_transactions import list_transactional_ids
+from eosctl.sources.listed_transactions import list_transactional_ids
 
 PARTITIONS = 50
 STATES = (0, 1, 2, 4)

@@ -30,7 +30,8 @@ from eosctl.sandbox.jars import resolve_jars
 from eosctl.sandbox.java import compile_java, java_version
 from eosctl.sandbox.properties import SandboxSpec
 from eosctl.sandbox.sandbox import Sandbox
-from eosctl.sources.kafka_transactions import describe_transactional_ids, list_transactional_ids
+from eosctl.sources.kafka_transactions import describe_transactional_ids
+from eosctl.sources.listed_transactions import list_transactional_ids
 
 JAVA = Path(__file__).parent / "java"
 TOOL = "org.apache.kafka.tools.TransactionsCommand"

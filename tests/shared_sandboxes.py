@@ -13,7 +13,7 @@ from eosctl.errors import EosctlError
 from eosctl.model.client_properties import ClientProperties
 from eosctl.model.transactions import TransactionState
 from eosctl.sandbox.properties import SandboxSpec
-from eosctl.sources.kafka_transactions import list_transactional_ids
+from eosctl.sources.listed_transactions import list_transactional_ids
 from tests.faulty_sandbox import Sandbox
 from tests.kafka_versions import spec_of
 from tests.leaders import share_out_leaders

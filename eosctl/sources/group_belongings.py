@@ -36,7 +36,8 @@ from eosctl.sources.connect_rest import read_connectors
 from eosctl.sources.kafka_groups import listed_groups, read_connect_group, read_connect_groups
 from eosctl.sources.kafka_log import offsets_or_skipped
 from eosctl.sources.kafka_topics import topic_facts
-from eosctl.sources.kafka_transactions import answering_producers, list_transactional_ids
+from eosctl.sources.kafka_transactions import answering_producers
+from eosctl.sources.listed_transactions import list_transactional_ids
 
 if TYPE_CHECKING:
     from eosctl.clients.wire import Wire

@@ -5,24 +5,19 @@ import struct
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import chain
 from operator import itemgetter
 from time import monotonic
 from typing import TYPE_CHECKING, Final, NamedTuple
-
-from msgspec import Struct
 
 from eosctl.clients import errors
 from eosctl.clients.errors import UNKNOWN_TOPIC_OR_PARTITION, protocol_error
 from eosctl.clients.leaders import MOVED, NO_LEADER, partition_leaders, unknown_topic
 from eosctl.clients.messages import (
-    Request,
     Response,
     describe_producers,
     describe_transactions,
     find_coordinators,
     in_pieces,
-    list_transactions,
     topics_metadata,
 )
 from eosctl.clients.wire import Reply, Window, Wire
@@ -42,9 +37,7 @@ from eosctl.model.transactions import (
     ActiveProducer,
     AnsweredProducers,
     Described,
-    ListedTransactions,
     TransactionDescription,
-    TransactionListing,
     TransactionState,
 )
 from eosctl.sources.kafka_acls import probes_of
@@ -87,7 +80,6 @@ def leaderless_log_partitions(wire: Wire) -> tuple[int, ...] | Skipped:
 
 TRANSACTIONAL_ID_NOT_FOUND: Final = 105
 IDS_PER_REQUEST: Final = 500
-SHOWN: Final = 10
 FIRST_PAUSE_S: Final = 0.02
 LONGEST_PAUSE_S: Final = 0.5
 RETRIABLE: Final = frozenset(
@@ -240,197 +232,6 @@ def _description(answer: Response, coordinator: int) -> TransactionDescription:
         ),
         coordinator=coordinator,
     )
-
-
-class TransactionListings(Struct, frozen=True):
-    """The IDs that the brokers listed, by ID, and why others may be missing.
-
-    unanswered are the brokers that did not answer, with the reason; leaderless the partitions of the transaction log
-    without a leader; unloaded the ones that their leader's coordinator did not hold when it listed its IDs.
-
-    Brokers drop IDs without Describe silently (KIP-664): absence from the list proves nothing without that ACL.
-    """
-
-    transactions: tuple[TransactionListing, ...]
-    unanswered: Mapping[int, EosctlError]
-    leaderless: tuple[int, ...] | Skipped = ()
-    unloaded: tuple[int, ...] = ()
-
-    @property
-    def unlisted(self) -> tuple[str, ...]:
-        """Each reason why IDs may be missing."""
-        silent = (
-            f"broker {node_id} did not list its transactional IDs: {error.message}"
-            for node_id, error in self.unanswered.items()
-        )
-        lost = () if isinstance(self.leaderless, Skipped) else self.leaderless
-        parts = (
-            (lost, "has no leader", "have no leader"),
-            (self.unloaded, "is not loaded by its coordinator yet", "are not loaded by their coordinators yet"),
-        )
-        return (*silent, *(_unlisted(*each) for each in parts if each[0]))
-
-
-def _unlisted(partitions: Sequence[int], one: str, several: str) -> str:
-    names = first_few([f"{TRANSACTION_LOG}-{each}" for each in partitions], most=SHOWN)
-    why = f"{one}, so its" if len(partitions) == 1 else f"{several}, so their"
-    return f"{names} {why} transactional IDs are not listed"
-
-
-def listed_transactions(
-    wire: Wire, *, states: Iterable[TransactionState] = (), producer_ids: Iterable[int] = (), under: str = ""
-) -> ListedTransactions:
-    found = list_transactional_ids(wire, states=states, producer_ids=producer_ids, under=under)
-    unanswered = {node_id: error.message for node_id, error in found.unanswered.items()}
-    return ListedTransactions(found.transactions, unanswered, found.unlisted, found.leaderless)
-
-
-def list_transactional_ids(
-    wire: Wire,
-    *,
-    states: Iterable[TransactionState] = (),
-    producer_ids: Iterable[int] = (),
-    longer_than_ms: int | None = None,
-    pattern: str | None = None,
-    under: str = "",
-    timeout_s: float | None = None,
-) -> TransactionListings:
-    """Every transactional ID that some coordinator knows and the filters keep (none given: all), all brokers at once.
-
-    longer_than_ms drops only open transactions that are younger: other states have no running time, so give states
-    with it. under is a prefix of IDs that the principal may Describe. Coordinators that load are waited for.
-    Raises Unsupported where brokers are too old for a filter, UsageError for a state they do not know.
-    """
-    request = list_transactions(
-        states=[state.value for state in states],
-        producer_ids=producer_ids,
-        longer_than_ms=longer_than_ms,
-        pattern=pattern,
-    )
-    return _Listing(wire, request, under, wire.timeout_s if timeout_s is None else timeout_s).result()
-
-
-class _Listing:
-    """Lists the IDs of coordinators that hold their partitions of the transaction log.
-
-    A broker lists the IDs of the partitions that it has loaded, and says COORDINATOR_LOAD_IN_PROGRESS while it loads
-    some. Between its election and the begin of the loading it says neither: a broker that starts lists no IDs, without
-    an error (seen at each start of 3.9.2 and 4.3.1; TransactionStateManager.listTransactionStates looks at loading
-    partitions alone). DescribeTransactions says NOT_COORDINATOR for an ID of such a partition. So a broker is asked
-    about an unused ID of each of its partitions before and after it lists. Without Describe on that ID no broker says
-    whether it holds the partition, and its list is taken as it is.
-    """
-
-    def __init__(self, wire: Wire, request: Request, under: str, timeout_s: float) -> None:
-        self._wire = wire
-        self._request = request
-        self._prefix = under
-        self._deadline = monotonic() + timeout_s
-        self._unused: Mapping[int, str] = {}
-        self._listed: list[TransactionListing] = []
-        self._unanswered: dict[int, EosctlError] = {}
-        self._loading: set[int] = set()
-        self._held: set[int] = set()
-
-    def result(self) -> TransactionListings:
-        leaders, pause_s = self._leaders(), FIRST_PAUSE_S
-        self._ask({broker.node_id for broker in self._wire.brokers()}, self._led(leaders))
-        is_once = True
-        while (self._loading or self._unloaded(leaders)) and monotonic() + pause_s < self._deadline:
-            time.sleep(pause_s)
-            leaders, pause_s = self._leaders(), min(LONGEST_PAUSE_S, 2 * pause_s)
-            led = self._led(leaders)
-            self._ask(self._loading | led.keys(), led)
-            is_once = False
-        for node_id in self._loading:
-            self._unanswered[node_id] = TimedOut("its coordinator is loading the transaction log")
-        lost = leaders if isinstance(leaders, Skipped) else tuple(sorted(_with_leader(leaders, NO_LEADER)))
-        listed = self._listed if is_once else {each.transactional_id: each for each in self._listed}.values()
-        return TransactionListings(tuple(sorted(listed)), self._unanswered, lost, self._unloaded(leaders))
-
-    def _leaders(self) -> Mapping[int, int] | Skipped:
-        try:
-            leaders = transaction_log_leaders(self._wire)
-        except NotAuthorized as error:
-            return Skipped.of(error)
-        if len(leaders) != len(self._unused):
-            self._unused = unused_ids(len(leaders), self._prefix)
-        return leaders
-
-    def _led(self, leaders: Mapping[int, int] | Skipped) -> Mapping[int, Collection[int]]:
-        """The brokers that answer, with the partitions that they lead and are not known to hold."""
-        if isinstance(leaders, Skipped):
-            return {}
-        brokers = set(leaders.values()) - self._unanswered.keys() - {NO_LEADER}
-        led = {node_id: _with_leader(leaders, node_id) - self._held for node_id in brokers}
-        return {node_id: partitions for node_id, partitions in led.items() if partitions}
-
-    def _unloaded(self, leaders: Mapping[int, int] | Skipped) -> tuple[int, ...]:
-        return tuple(sorted(chain.from_iterable(self._led(leaders).values())))
-
-    def _ask(self, brokers: Collection[int], led: Mapping[int, Collection[int]]) -> None:
-        window: Window[bool] = self._wire.window(timeout_s=max(0.0, self._deadline - monotonic()))
-        about = {each: describe_transactions([self._unused[part] for part in parts]) for each, parts in led.items()}
-        for node_id in brokers:
-            if node_id in about:
-                window.put(False, node_id, about[node_id])
-            window.put(True, node_id, self._request)
-        self._loading = set()
-        held: dict[int, set[str]] = {}
-        for is_list, node_id, response, error in window:
-            if error is not None and not isinstance(error, Unreachable):
-                raise error
-            if error is not None:
-                self._unanswered[node_id] = error
-            elif is_list:
-                self._receive(response, node_id)
-                if node_id in about:  # once the list is here: a request behind a long answer would run out of time
-                    window.put(False, node_id, about[node_id])
-            else:
-                held[node_id] = _held_ids(response) & held.get(node_id, _held_ids(response))
-        listed = held.keys() - self._loading - self._unanswered.keys()
-        names = {name for node_id in listed for name in held[node_id]}
-        self._held |= {partition for partition, name in self._unused.items() if name in names}
-
-    def _receive(self, response: Response, node_id: int) -> None:
-        code = response.error_code
-        if code == errors.COORDINATOR_LOAD_IN_PROGRESS:
-            self._loading.add(node_id)
-        elif code:
-            place = f"broker {node_id}"
-            self._unanswered[node_id] = protocol_error(
-                code, principal=self._wire.principal, operation="ListTransactions", resource=place
-            )
-        else:
-            self._listed += _listings(response, node_id)
-
-
-def _held_ids(response: Response) -> set[str]:
-    """The IDs without an answer that their coordinator is not there, or not yet."""
-    return {each.transactional_id for each in response.transaction_states if each.error_code not in RETRIABLE}
-
-
-def _with_leader(leaders: Mapping[int, int], node_id: int) -> set[int]:
-    return {partition for partition, leader in leaders.items() if leader == node_id}
-
-
-def unused_ids(partitions: int, prefix: str = "") -> Mapping[int, str]:
-    """A transactional ID of each partition of a transaction log with so many."""
-    found: dict[int, str] = {}
-    number = 0
-    while len(found) < partitions:
-        name = f"{prefix}eosctl-{number}"
-        found.setdefault(coordinator_partition(name, partitions), name)
-        number += 1
-    return found
-
-
-def _listings(response: Response, node_id: int) -> Iterator[TransactionListing]:
-    if response.unknown_state_filters:
-        raise UsageError(f"broker {node_id} does not know the state {', '.join(response.unknown_state_filters)}")
-    for entry in response.transaction_states:
-        state = STATES.get(entry.transaction_state, TransactionState.UNKNOWN)
-        yield TransactionListing(entry.transactional_id, entry.producer_id, state, node_id)
 
 
 # Does this principal see every transactional ID?

@@ -51,6 +51,7 @@ from eosctl.sources.cluster_reader import (
 )
 from eosctl.sources.group_belongings import SAMPLE_TOPICS, GroupBelongings
 from eosctl.sources.kafka_groups import hidden_groups, hidden_topics, listed_groups
+from eosctl.sources.listed_transactions import listed_transactions
 
 if TYPE_CHECKING:
     from eosctl.clients.wire import Wire
@@ -725,7 +726,7 @@ class LiveCluster(CoverageLog):
         self, *, states: Iterable[TransactionState] = (), producer_ids: Iterable[int] = (), under: str = ""
     ) -> ListedTransactions:
         """All brokers are asked at once."""
-        return kafka_transactions.listed_transactions(self._wire, states=states, producer_ids=producer_ids, under=under)
+        return listed_transactions(self._wire, states=states, producer_ids=producer_ids, under=under)
 
     def describe(
         self, transactional_ids: Iterable[str], coordinators: Mapping[str, int] | None = None

@@ -25,7 +25,7 @@ from eosctl.model.versions import KafkaVersion
 from eosctl.sources.kafka_groups import hidden_groups, without_coordinator
 from eosctl.sources.kafka_log import read_log
 from eosctl.sources.kafka_topics import leaderless
-from eosctl.sources.kafka_transactions import list_transactional_ids
+from eosctl.sources.listed_transactions import list_transactional_ids
 from tests.commands.conftest import Eosctl, Ran
 from tests.conftest import FreshName
 from tests.faulty_sandbox import Sandbox

@@ -20,22 +20,20 @@ from confluent_kafka.admin import (
 from eosctl.clients.wire import Wire
 from eosctl.codecs.client_properties import client_properties
 from eosctl.errors import NotAuthorized, Refused, Unreachable, UsageError
-from eosctl.model.names import TRANSACTION_LOG, TopicPartition, coordinator_partition
+from eosctl.model.names import TRANSACTION_LOG, TopicPartition
 from eosctl.model.skipped import Skipped
 from eosctl.model.transaction_log import LoggedHolders, TransactionalIdHolder
 from eosctl.model.transactions import TransactionState
 from eosctl.sources.kafka_log import read_log
 from eosctl.sources.kafka_topics import broker_settings, max_transaction_timeout_ms, topic_facts, topic_settings
 from eosctl.sources.kafka_transactions import (
-    TransactionListings,
     describe_transactional_ids,
     find_holders,
     leader_epochs,
-    list_transactional_ids,
     read_transaction_log,
     transaction_log_offsets,
-    unused_ids,
 )
+from eosctl.sources.listed_transactions import TransactionListings, list_transactional_ids
 from tests.faulty_sandbox import Sandbox
 from tests.integration.producers import create_topic
 from tests.kafka_versions import spec_of
@@ -180,14 +178,6 @@ def test_a_list_is_taken_as_it_is_where_no_id_may_be_described(own):
         began = time.monotonic()
         assert list_transactional_ids(wire) == TransactionListings((), {})
         assert time.monotonic() - began < wire.timeout_s
-
-
-def test_each_partition_of_the_transaction_log_has_an_unused_id():
-    for partitions in (1, 3, 50):
-        unused = unused_ids(partitions, "team-")
-        assert sorted(unused) == list(range(partitions))
-        assert all(coordinator_partition(name, partitions) == each for each, name in unused.items())
-        assert all(name.startswith("team-") for name in unused.values())
 
 
 def test_a_state_that_no_broker_knows_is_refused(sandbox):
