@@ -7,7 +7,7 @@ import for functions that commands seldom call, as Typer does `subprocess`. Only
 """
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import find_spec
@@ -19,12 +19,17 @@ BARE: Final = frozenset(
     {
         "kafka",
         "kafka.net",
+        "kafka.net.metrics",
+        "kafka.net.sasl",
         "kafka.protocol.admin",
         "kafka.protocol.consumer",
+        "kafka.protocol.sasl",
         "aiokafka",
+        "aiokafka.codec",
         "aiokafka.record",
         "anyio",
         "httpcore",
+        "httpcore._ssl",
         "httpcore._sync",
     }
 )
@@ -53,13 +58,26 @@ ELSEWHERE: Final[Mapping[str, Mapping[str, str]]] = {
         **dict.fromkeys(("NetworkBackend", "NetworkStream"), "httpcore._backends.base"),
         **dict.fromkeys(("Request", "Response", "URL"), "httpcore._models"),
         **dict.fromkeys(("ConnectError", "NetworkError", "ProxyError", "ReadError", "WriteError"), _EXCEPTIONS),
-        **dict.fromkeys(("ConnectTimeout", "PoolTimeout", "ReadTimeout", "WriteTimeout"), _EXCEPTIONS),
-        **dict.fromkeys(("LocalProtocolError", "ProtocolError", "RemoteProtocolError"), _EXCEPTIONS),
-        **dict.fromkeys(("TimeoutException", "UnsupportedProtocol"), _EXCEPTIONS),
+        **dict.fromkeys(
+            ("ConnectionNotAvailable", "ConnectTimeout", "PoolTimeout", "ReadTimeout", "WriteTimeout"), _EXCEPTIONS
+        ),
+        **dict.fromkeys(("ConnectionNotAvailable", "LocalProtocolError", "ProtocolError"), _EXCEPTIONS),
+        **dict.fromkeys(("RemoteProtocolError", "TimeoutException", "UnsupportedProtocol"), _EXCEPTIONS),
     },
     "typing_extensions": dict.fromkeys(("NotRequired", "Required", "get_type_hints"), "typing"),
 }
 """Names that need not run the module: the module that has them, too."""
+CALLED: Final[Mapping[str, frozenset[str]]] = {
+    "aiokafka.codec": frozenset(
+        f"{codec}_{work}" for codec in ("gzip", "snappy", "lz4", "zstd") for work in ("encode", "decode")
+    ),
+    "httpcore._ssl": frozenset({"default_ssl_context"}),
+    "hashlib": frozenset({"sha256"}),
+    "kafka.net.metrics": frozenset({"KafkaConnectionMetrics", "KafkaManagerMetrics"}),
+    "kafka.net.sasl": frozenset({"get_sasl_mechanism"}),
+    "kafka.protocol.sasl": frozenset({"SaslAuthenticateRequest", "SaslBytesRequest", "SaslHandshakeRequest"}),
+}
+"""Names that others import from a module and only call: they get a function that runs the module at its first call."""
 VERSIONS_OF_BROKERS: Final = "kafka.protocol.broker_version_data"
 UNSENT: Final = frozenset({"ListGroupsRequest", "OffsetFetchRequest"})
 """Requests that VERSIONS_OF_BROKERS makes for brokers before 0.10, and that kafka-python sends to none."""
@@ -107,6 +125,8 @@ class _BareLoader:
         """The value of a name in the module, which is run if nothing else has it; AttributeError if it has none."""
         values = vars(module)
         if name not in values:
+            if name in CALLED.get(module.__name__, ()) and not self._running:
+                return self._called(module, name)
             if name in self._elsewhere:
                 return getattr(import_module(self._elsewhere[name]), name)
             place = f"{module.__name__}.{name}"
@@ -116,6 +136,13 @@ class _BareLoader:
             self._run(module)
         own = ModuleType if type(module) is _BareModule else type(module)
         return own.__getattribute__(module, name)
+
+    def _called(self, module: ModuleType, name: str) -> Callable[..., Any]:
+        def call(*given: Any, **named: Any) -> Any:  # noqa: ANN401  # as the function of the module has it
+            self._run(module)
+            return getattr(module, name)(*given, **named)
+
+        return call
 
     def _run(self, module: ModuleType) -> None:
         with self._lock:  # another thread may run it

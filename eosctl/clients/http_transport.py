@@ -5,18 +5,21 @@ step of an exchange gets the remaining time until its deadline (time.monotonic()
 """
 
 import socket
-import ssl
 import time
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import httpcore
 
 from eosctl.clients.deadline import done_by
 from eosctl.clients.http_url import HttpUrl
 from eosctl.version import __version__
+
+if TYPE_CHECKING:
+    import ssl
+
 
 JSON: Final = "application/json"
 SLICE: Final = 1 << 14
@@ -72,7 +75,7 @@ class HttpClient:
     def __init__(
         self,
         base: HttpUrl,
-        context: ssl.SSLContext | None,
+        context: "ssl.SSLContext | None",
         credentials: tuple[str, str] | None,
         against: Callable[[str], str | None] = lambda _: None,
     ) -> None:
@@ -195,8 +198,8 @@ class _Backend(httpcore.NetworkBackend):
 class _Stream(httpcore.NetworkStream):
     """A stream whose `timeout`s are the end of the time, in seconds of time.monotonic()."""
 
-    def __init__(self, stream: httpcore.NetworkStream) -> None:
-        self._stream = stream
+    def __init__(self, stream: httpcore.NetworkStream, *, has_tls: bool = False) -> None:
+        self._stream, self._has_tls = stream, has_tls
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         return self._stream.read(max_bytes, _left(timeout, httpcore.ReadTimeout))
@@ -209,12 +212,14 @@ class _Stream(httpcore.NetworkStream):
         self._stream.close()
 
     def start_tls(
-        self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
+        self, ssl_context: "ssl.SSLContext", server_hostname: str | None = None, timeout: float | None = None
     ) -> httpcore.NetworkStream:
         left = _left(timeout, httpcore.ConnectTimeout)
-        return _Stream(self._stream.start_tls(ssl_context, server_hostname, left))
+        return _Stream(self._stream.start_tls(ssl_context, server_hostname, left), has_tls=True)
 
     def get_extra_info(self, info: str) -> Any:  # noqa: ANN401  # as httpcore has it
+        if info == "ssl_object" and not self._has_tls:
+            return None  # the library would load ssl to find that
         return self._stream.get_extra_info(info)
 
 

@@ -51,8 +51,6 @@ SIZE_BYTES: Final = 4
 
 Received = tuple[bytes, Exception | None]
 
-_NOTHING_YET: Final = (BlockingIOError, InterruptedError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
-
 
 class LargeFrame(KafkaBytes):  # type: ignore[misc]  # the library is untyped
     """A frame that is decoded where it lies. To the library it has all its bytes at once; it grows as they arrive."""
@@ -134,10 +132,11 @@ def receiver(transport: Any) -> Callable[[], Received]:  # noqa: ANN401  # untyp
             if frame is not None:
                 _fill(sock, frame)
             data, error = _piece(sock)
-        except _NOTHING_YET:
+        except (BlockingIOError, InterruptedError):
             return begun, None
         except OSError as error:
-            return begun, KafkaConnectionError(error)
+            waits = isinstance(error, (ssl.SSLWantReadError, ssl.SSLWantWriteError))
+            return begun, None if waits else KafkaConnectionError(error)
         return begun + data, error
 
     return receive
@@ -183,7 +182,7 @@ def _bytes_or_view(field: memoryview) -> bytes | memoryview:
 
 
 def _fill(sock: Any, frame: LargeFrame) -> None:  # noqa: ANN401  # untyped library
-    """Read on until one byte is missing; raises one of _NOTHING_YET where nothing more has come."""
+    """Read on until one byte is missing; raises as recv does where nothing more has come."""
     while (begin := frame.tell()) < len(frame) - 1:
         if begin >= frame.room:
             frame.grow()
@@ -202,8 +201,13 @@ def _fill(sock: Any, frame: LargeFrame) -> None:  # noqa: ANN401  # untyped libr
 def _wake_at(sock: Any, size: int) -> None:  # noqa: ANN401  # untyped library
     """Let a poll report the socket once this many bytes are there, AT_ONCE at most: each poll costs as much as 100
     kB."""
-    if sys.platform == "linux" and not isinstance(sock, ssl.SSLSocket):
+    if sys.platform == "linux" and not _has_tls(sock):
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, min(size, AT_ONCE))
+
+
+def _has_tls(sock: Any) -> bool:  # noqa: ANN401  # untyped library
+    """Whether it is an ssl.SSLSocket, without that module, which takes 10 ms to load."""
+    return hasattr(sock, "pending")
 
 
 def _piece(sock: Any) -> Received:  # noqa: ANN401  # untyped library
@@ -211,7 +215,7 @@ def _piece(sock: Any) -> Received:  # noqa: ANN401  # untyped library
     if not data:
         return b"", KafkaConnectionError("socket disconnected")
     # A poll does not show what TLS has decrypted already.
-    while isinstance(sock, ssl.SSLSocket) and sock.pending():
+    while _has_tls(sock) and sock.pending():
         data += sock.recv(PIECE)
     return data, None
 

@@ -1,8 +1,8 @@
 """The ACLs of a cluster."""
 
-import secrets
 from collections.abc import Collection, Iterable, Mapping
 from functools import partial
+from os import urandom
 from typing import Final, NamedTuple
 
 from eosctl.clients.channel import ApiVersions
@@ -157,7 +157,7 @@ class Probes(NamedTuple):
 
 
 def probes_of(wire: Wire, resource_type: ResourceType, first_characters: Iterable[str], noun: str) -> Probes:
-    names = {f"{first}{secrets.token_hex(16)}": f"{first}…" for first in first_characters}
+    names = {f"{first}{urandom(16).hex()}": f"{first}…" for first in first_characters}
     try:
         bindings = read_acls(wire)
     except EosctlError as error:
@@ -167,7 +167,7 @@ def probes_of(wire: Wire, resource_type: ResourceType, first_characters: Iterabl
     for pattern in {binding.pattern for binding in bindings}:
         if pattern.resource_type is resource_type:
             if pattern.pattern_type is PatternType.PREFIXED:
-                names[f"{pattern.name}{secrets.token_hex(16)}"] = f"{pattern.name}…"
+                names[f"{pattern.name}{urandom(16).hex()}"] = f"{pattern.name}…"
             elif pattern.name != WILDCARD:
                 names[pattern.name] = pattern.name
     return Probes(names, None)

@@ -1,0 +1,45 @@
+"""Modules that are opened without running them differ from whole ones in time alone."""
+
+import subprocess
+import sys
+from importlib import import_module
+
+import pytest
+
+from eosctl.bare_packages import CALLED, ELSEWHERE
+
+CONNECTED = {"_ssl", "_hashlib", "kafka.net.sasl.scram", "kafka.metrics", "kafka.protocol.consumer.group"}
+"""Modules of other logins and protections than those of a plain connection, and of work that eosctl leaves alone."""
+
+
+@pytest.mark.parametrize("name", ELSEWHERE["httpcore"])
+def test_a_name_of_another_module_is_the_same_there(name):
+    assert getattr(import_module("httpcore"), name) is getattr(import_module(ELSEWHERE["httpcore"][name]), name)
+
+
+@pytest.mark.parametrize(("module", "name"), [(module, name) for module in CALLED for name in CALLED[module]])
+def test_a_name_that_is_only_called_can_be(module, name):
+    assert callable(getattr(import_module(module), name))
+
+
+def run(code):
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+
+
+def test_a_call_runs_the_module_and_gives_its_value():
+    code = "import sys; from eosctl.bare_packages import SELDOM_USED, open_bare; open_bare(SELDOM_USED)\n"
+    code += "from kafka.net.sasl import get_sasl_mechanism; from hashlib import sha256\n"
+    code += "assert not {'_hashlib', 'kafka.net.sasl.plain'} & set(sys.modules)\n"
+    code += "print(sha256(b'').hexdigest()[:8], get_sasl_mechanism('PLAIN').__name__)\n"
+    code += "import kafka.net.sasl; print(kafka.net.sasl.get_sasl_mechanism.__module__)"
+    ran = run(code)
+    assert ran.stdout == "e3b0c442 SaslMechanismPlain\nkafka.net.sasl\n", ran.stderr
+
+
+def test_a_plain_connection_loads_neither_tls_nor_logins():
+    code = "import atexit, sys; atexit.register(lambda: print('LOADED', *sys.modules, file=sys.stderr))\n"
+    code += "sys.argv = ['eosctl', 'inspect-config', '-b', '127.0.0.1:1', '--group-id', 'g', '--timeout', '1']\n"
+    code += "from eosctl.__main__ import main; main()"
+    loaded = set(run(code).stderr.partition("LOADED ")[2].split())
+    assert "kafka.net.connection" in loaded
+    assert loaded & CONNECTED == set()
