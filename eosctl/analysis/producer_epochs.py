@@ -377,10 +377,13 @@ class _Prefix(Struct):
 
 
 class ChurnFold:
-    """Takes in the transaction log, one partition after the other. as_of and expiration_ms are in ms."""
+    """Takes in the transaction log, one partition after the other. as_of and expiration_ms are in ms.
 
-    def __init__(self, as_of: int, expiration_ms: int | None) -> None:
-        self._as_of, self._expiration_ms = as_of, expiration_ms
+    Each ID's producer IDs, the present and the previous one, are added to producer_ids.
+    """
+
+    def __init__(self, as_of: int, expiration_ms: int | None, producer_ids: set[int] | None = None) -> None:
+        self._as_of, self._expiration_ms, self._producer_ids = as_of, expiration_ms, producer_ids
         self._prefixes: dict[str, _Prefix] = {}
         self.other_ids = 0
         self.newer = 0
@@ -393,7 +396,10 @@ class ChurnFold:
             values = fold.values()
             for name, producers in fold.found().items():
                 if name in values:
-                    self._add(name, producers, values[name])
+                    value = values[name]
+                    self._add(name, producers, value)
+                    if self._producer_ids is not None:
+                        self._producer_ids |= {value.producer.producer_id, value.previous_producer_id}
 
     def found(self) -> tuple[PrefixChurn, ...]:
         """Those with most idle IDs first, then those with most IDs."""

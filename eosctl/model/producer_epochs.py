@@ -6,6 +6,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 from eosctl.model.names import ProducerIdAndEpoch
+from eosctl.model.producer_state import ProducerStates
 from eosctl.model.report import Finding
 from eosctl.model.skipped import Skipped
 from eosctl.model.transaction_log import LogAnswer
@@ -94,11 +95,15 @@ class PrefixChurn(Struct, frozen=True):
 
 
 class IdChurn(LogAnswer, frozen=True, kw_only=True):
-    """Prefixes of transactional IDs, those with most idle IDs first; other_ids counts the IDs of further prefixes."""
+    """Prefixes of transactional IDs, those with most idle IDs first; other_ids counts the IDs of further prefixes.
+
+    states are Skipped where they were not requested.
+    """
 
     prefixes: tuple[PrefixChurn, ...]
     other_ids: int
     expiration_ms: int | Skipped
+    states: ProducerStates | Skipped
     findings: tuple[Finding, ...]
 
     @property

@@ -1,7 +1,7 @@
 """Answers `transactions list`, `describe`, `producers`, `log` and `history`."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Final
@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from eosctl.analysis.config_topic import connector_states
 from eosctl.analysis.producer_epochs import ChurnFold, EpochFold, churn_findings, contentions
+from eosctl.analysis.producer_state import StatesFold, state_findings
 from eosctl.analysis.transaction_log import fold_transaction_log, history, log_findings
 from eosctl.analysis.transactions import (
     KnownNames,
@@ -25,7 +26,8 @@ from eosctl.model.connectors import ICEBERG_START, ConnectorState
 from eosctl.model.groups import no_such_group
 from eosctl.model.names import TRANSACTION_LOG, coordinator_partition, did_you_mean
 from eosctl.model.producer_epochs import EpochHistory, IdChurn
-from eosctl.model.skipped import Coverage, Skipped, not_asked, read_or_skip
+from eosctl.model.producer_state import ProducerStates
+from eosctl.model.skipped import Cause, Coverage, Skipped, not_asked, read_or_skip, unread_in
 from eosctl.model.text import pluralize
 from eosctl.model.transaction_log import (
     LogRecord,
@@ -381,13 +383,24 @@ def read_epoch_history(session: Session, request: LogRequest) -> EpochHistory:
     )
 
 
-def read_churn(session: Session, request: LogRequest) -> IdChurn:
-    """How the IDs of each prefix come and go, by the transaction log."""
+def read_churn(session: Session, request: LogRequest, *, with_states: bool = False) -> IdChurn:
+    """How the IDs of each prefix come and go, by the transaction log; with_states, the brokers' producers as well.
+
+    Raises UsageError if states are wanted of files.
+    """
+    if with_states and request.segments:
+        raise UsageError("segment files show no producer states: brokers are asked for them", hint="leave one out")
     log = _read(session, request)
     known = None if isinstance(log.expiration_ms, Skipped) else log.expiration_ms
-    fold = ChurnFold(log.as_of, known)
+    producer_ids: set[int] | None = set() if with_states and not request.prefix else None
+    fold = ChurnFold(log.as_of, known, producer_ids)
     fold.add_all(log.records)
     prefixes = fold.found()
+    states: ProducerStates | Skipped = not_asked("--producers was not given")
+    uncounted: dict[str, Skipped] = {}
+    if with_states:
+        logged = None if fold.newer or log.unread else producer_ids
+        states, uncounted = _read_states(session.reader, log.as_of, logged)
     newer = (f"{pluralize(fold.newer, 'record was', 'records were')} not read: a newer Kafka wrote them",)
     return IdChurn(
         as_of=log.as_of,
@@ -395,12 +408,33 @@ def read_churn(session: Session, request: LogRequest) -> IdChurn:
         prefixes=prefixes,
         other_ids=fold.other_ids,
         expiration_ms=log.expiration_ms,
-        findings=tuple(churn_findings(prefixes, log.as_of)),
+        states=states,
+        findings=(
+            *churn_findings(prefixes, log.as_of),
+            *(() if isinstance(states, Skipped) else state_findings(states)),
+        ),
         absent=frozenset(),
         unread=log.unread,
         notes=(*(newer if fold.newer else ()), *log.notes),
-        coverage=_coverage(session, request),
+        coverage=_coverage(session, request) + Coverage((), tuple(unread_in("producers of", uncounted))),
     )
+
+
+def _read_states(
+    reader: ClusterReader, as_of: int, logged: Container[int] | None
+) -> tuple[ProducerStates, dict[str, Skipped]]:
+    """Of all partitions that could be read, and why others could not: by topic where Read is missing."""
+    leaders = reader.partitions({})
+    with reader.optional_reads():
+        replicas, settings = reader.replicas(), reader.broker_settings()
+    fold, uncounted, unread = StatesFold(as_of, logged), dict[str, Skipped](), 0
+    for place, producers in reader.producers_by_partition(leaders):
+        if isinstance(producers, Skipped):
+            unread += 1
+            uncounted[place.topic if producers.cause is Cause.DENIED else str(place)] = producers
+        else:
+            fold.add(place, leaders[place], producers)
+    return fold.found(replicas, settings, unread), uncounted
 
 
 MOST_IDS: Final = 200_000

@@ -35,7 +35,13 @@ if TYPE_CHECKING:
     from eosctl.model.timeline import TimelineFacts
     from eosctl.model.times import ClusterClock
     from eosctl.model.transaction_log import LogEnd, TransactionLogRecords
-    from eosctl.model.transactions import AnsweredProducers, Described, ListedTransactions, TransactionState
+    from eosctl.model.transactions import (
+        ActiveProducer,
+        AnsweredProducers,
+        Described,
+        ListedTransactions,
+        TransactionState,
+    )
     from eosctl.model.versions import KafkaVersion, Release
     from eosctl.model.workers import ConnectFacts, ConnectorStatus
     from eosctl.sources.audit_log import OpenSource, RecordLog
@@ -84,6 +90,8 @@ Wanted = Mapping[str, frozenset[int] | None]
 """Topic to its wanted partitions; None for all."""
 Servers = frozenset[str]
 CommitPlace = tuple[TopicPartition, int, int]
+ProducersByPartition = Iterator[tuple[TopicPartition, "Iterable[ActiveProducer] | Skipped"]]
+Replicas = Mapping[TopicPartition, Sequence[int]]
 ALL_TOPICS: Final = "all topics"
 """The name of a list of all topics in the coverage if brokers may hide some."""
 
@@ -301,6 +309,12 @@ class ClusterReader(TopicReader, Protocol):
 
     def producers(self, leaders: Mapping[TopicPartition, int], *, quiet: bool = False) -> AnsweredProducers:
         """The producers that these partitions' leaders remember, as far as they answer."""
+
+    def producers_by_partition(self, leaders: Mapping[TopicPartition, int]) -> ProducersByPartition:
+        """The same for each of these partitions once, for very many: only a few answers are in memory at a time."""
+
+    def replicas(self) -> Replicas | Skipped:
+        """The brokers of each partition that may be described."""
 
     def offsets(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, PartitionOffsets | Skipped]:
         """Log start offset, last stable offset and high watermark of each."""

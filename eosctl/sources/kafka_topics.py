@@ -14,7 +14,7 @@ from eosctl.clients.wire import Wire
 from eosctl.errors import NotAuthorized, denial
 from eosctl.model.names import TopicPartition, is_topic_name
 from eosctl.model.skipped import Cause, Skipped, read_or_skip
-from eosctl.model.topics import TopicFacts
+from eosctl.model.topics import TopicDescription, TopicFacts
 from eosctl.model.whole_numbers import whole_number
 
 ID_EXPIRATION: Final = "transactional.id.expiration.ms"
@@ -71,6 +71,29 @@ def topic_ids(wire: Wire, topics: Iterable[str]) -> Mapping[str, str | None]:
     found = _metadata(wire, sorted(set(topics)))
     named = {topic.name: getattr(topic, "topic_id", None) for topic in found if _facts(wire, topic) is not None}
     return {name: None if topic_id in {None, NO_TOPIC_ID} else str(topic_id) for name, topic_id in named.items()}
+
+
+def describe_topics(wire: Wire, names: Iterable[str], keys: Iterable[str]) -> Mapping[str, TopicDescription]:
+    """Each of these topics that exists, with these settings; one request for each topic's settings.
+
+    Raises NotAuthorized where Describe is missing.
+    """
+    names, keys = tuple(names), tuple(keys)
+    ids = topic_ids(wire, names)
+    return {
+        name: TopicDescription(name, each.partitions, ids.get(name), topic_settings(wire, name, keys))
+        for name, each in topic_facts(wire, names).items()
+        if each is not None
+    }
+
+
+def replicas(wire: Wire) -> Mapping[TopicPartition, Sequence[int]]:
+    """The brokers of each partition that may be described."""
+    return {
+        TopicPartition(topic.name, part.partition_index): tuple(part.replica_nodes)
+        for topic in listed_topics(wire)
+        for part in topic.partitions
+    }
 
 
 def leaderless(wire: Wire, partitions: Iterable[TopicPartition]) -> frozenset[TopicPartition]:

@@ -28,7 +28,7 @@ from eosctl.model.acls import ResourceType
 from eosctl.model.hanging import TransactionalIdAccess
 from eosctl.model.names import TRANSACTION_LOG, ProducerIdAndEpoch, TopicPartition, coordinator_partition
 from eosctl.model.records import Entry, IsolationLevel
-from eosctl.model.skipped import Skipped, read_or_skip
+from eosctl.model.skipped import Cause, Skipped, read_or_skip
 from eosctl.model.text import first_few, pluralize
 from eosctl.model.topics import PartitionOffsets
 from eosctl.model.transaction_log import NEWER, LogEnd, LoggedHolders, LogRecord, TransactionLogRecord
@@ -260,6 +260,8 @@ def transactional_id_access(wire: Wire) -> TransactionalIdAccess:
 
 
 PARTITIONS_PER_REQUEST: Final = 500
+FEW_PARTITIONS: Final = 50
+"""A producer takes 37 bytes of an answer, and an answer of more than 256 MiB is not read."""
 IN_FLIGHT: Final = 4
 PAUSE_S: Final = 0.1
 
@@ -322,51 +324,82 @@ def answering_producers(
     time is up. on_answer gets how many more partitions are answered for. Raises NotAuthorized where Read on a topic
     is missing, Unsupported before Kafka 2.8.
     """
-    patience = wire.timeout_s if timeout_s is None else timeout_s
-    deadline = time.monotonic() + patience
     found: list[ActiveProducer] = []
+    silent: list[TopicPartition] = []
+    for partition, part in _answers(wire, leaders, PARTITIONS_PER_REQUEST, timeout_s):
+        if part is None:
+            silent.append(partition)
+            continue
+        refusal = _refusal(wire, partition, part.error_code)
+        if refusal is not None:
+            raise refusal
+        on_answer(1)
+        found += [_producer(partition, each) for each in part.active_producers]
+    producers = tuple(sorted(found, key=lambda each: (each.topic_partition, each.producer)))
+    return AnsweredProducers(producers, tuple(sorted(silent)))
+
+
+def producers_by_partition(
+    wire: Wire, leaders: Mapping[TopicPartition, int]
+) -> Iterator[tuple[TopicPartition, Iterable[ActiveProducer] | Skipped]]:
+    """The same, partition by partition as leaders answer, where there may be many: FEW_PARTITIONS travel in a request.
+
+    Skipped where Read on the topic is missing, where there is no leader, and in the end where none answered.
+    """
+    led = {partition: leader for partition, leader in leaders.items() if leader != NO_LEADER}
+    unled = ((partition, None) for partition in leaders.keys() - led.keys())
+    for partition, part in chain(unled, _answers(wire, led, FEW_PARTITIONS, None)):
+        if part is None:
+            yield partition, Skipped(f"no leader answered for {partition}", Cause.UNREACHABLE)
+        elif (refusal := _refusal(wire, partition, part.error_code)) is not None:
+            yield partition, Skipped.of(refusal)
+        else:
+            yield partition, map(partial(_producer, partition), part.active_producers)
+
+
+def _answers(
+    wire: Wire, leaders: Mapping[TopicPartition, int], per_request: int, timeout_s: float | None
+) -> Iterator[tuple[TopicPartition, Response | None]]:
+    """The answer for each partition, asked again until the time is up; None in the end where no leader answered."""
+    deadline = time.monotonic() + (wire.timeout_s if timeout_s is None else timeout_s)
     pending = dict(leaders)
     while pending and (remaining := deadline - time.monotonic()) > 0:
-        answered, hopeless = _ask(wire, pending, remaining, found)
-        on_answer(len(answered))
-        pending = {partition: leader for partition, leader in pending.items() if partition not in answered}
+        hopeless: set[TopicPartition] = set()
+        for partition, part in _ask(wire, pending, per_request, remaining, hopeless):
+            del pending[partition]
+            yield partition, part
         if pending.keys() <= hopeless:
             break
-        if pending:
-            time.sleep(PAUSE_S)
-            now = partition_leaders(wire, {partition.topic for partition in pending})
-            pending = {partition: now.get(partition, NO_LEADER) for partition in pending}
-    producers = tuple(sorted(found, key=lambda each: (each.topic_partition, each.producer)))
-    return AnsweredProducers(producers, tuple(sorted(pending)))
+        time.sleep(PAUSE_S)
+        now = partition_leaders(wire, {partition.topic for partition in pending})
+        pending = {partition: now.get(partition, NO_LEADER) for partition in pending}
+    yield from ((partition, None) for partition in pending)
 
 
 def _ask(
-    wire: Wire, leaders: Mapping[TopicPartition, int], remaining: float, found: list[ActiveProducer]
-) -> tuple[set[TopicPartition], set[TopicPartition]]:
-    """One round of requests, which appends its producers to found.
-
-    The partitions that were answered, and those that never will be.
-    """
+    wire: Wire,
+    leaders: Mapping[TopicPartition, int],
+    per_request: int,
+    remaining: float,
+    hopeless: set[TopicPartition],
+) -> Iterator[tuple[TopicPartition, Response]]:
+    """One round of requests: the partitions that were answered. Those that never will be are added to hopeless."""
     led: dict[int, list[TopicPartition]] = {}
     for partition, leader in leaders.items():
         if leader != NO_LEADER:
             led.setdefault(leader, []).append(partition)
     window = wire.window(in_flight=IN_FLIGHT, timeout_s=remaining)
     for node_id, partitions in led.items():
-        for number, chunk in enumerate(in_pieces(partitions, PARTITIONS_PER_REQUEST)):
+        for number, chunk in enumerate(in_pieces(partitions, per_request)):
             window.put((node_id, number), node_id, describe_producers(chunk))
-    answered: set[TopicPartition] = set()
-    hopeless: set[TopicPartition] = set()
     for answer in window:
         if isinstance(answer.error, Throttled):
             hopeless |= set(led[answer.node_id])
         elif answer.error is not None and not isinstance(answer.error, Unreachable):
             raise answer.error
         for partition, part in _parts(answer.response):
-            if _usable(wire, partition, part.error_code):
-                answered.add(partition)
-                found += [_producer(partition, each) for each in part.active_producers]
-    return answered, hopeless
+            if part.error_code not in MOVED and part.error_code != UNKNOWN_TOPIC_OR_PARTITION:
+                yield partition, part
 
 
 def _parts(response: Response | None) -> Iterator[tuple[TopicPartition, Response]]:
@@ -377,13 +410,9 @@ def _parts(response: Response | None) -> Iterator[tuple[TopicPartition, Response
     )
 
 
-def _usable(wire: Wire, partition: TopicPartition, code: int) -> bool:
-    if code in MOVED or code == UNKNOWN_TOPIC_OR_PARTITION:
-        return False
-    if code:
-        resource = f"Topic {partition.topic}"
-        raise protocol_error(code, principal=wire.principal, operation="Read", resource=resource)
-    return True
+def _refusal(wire: Wire, partition: TopicPartition, code: int) -> EosctlError | None:
+    resource = f"Topic {partition.topic}"
+    return protocol_error(code, principal=wire.principal, operation="Read", resource=resource) if code else None
 
 
 def _producer(partition: TopicPartition, answer: Response) -> ActiveProducer:

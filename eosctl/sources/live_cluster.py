@@ -24,7 +24,7 @@ from eosctl.model.evidence import WorkerEvidence
 from eosctl.model.groups import ConnectGroup, Groups, no_such_group
 from eosctl.model.names import TopicPartition, coordinator_partition
 from eosctl.model.skipped import Cause, Skipped, not_asked, read_or_skip
-from eosctl.model.topics import PartitionOffsets, RecordsDigest, RecordTally, TopicDescription
+from eosctl.model.topics import PartitionOffsets, RecordsDigest, RecordTally
 from eosctl.model.transaction_log import LoggedHolders
 from eosctl.model.transactions import AnsweredProducers
 from eosctl.model.workers import ConnectFacts, ConnectorStatus, FoundWorkers, oldest_version
@@ -66,7 +66,7 @@ if TYPE_CHECKING:
     from eosctl.model.transaction_log import LogEnd, TransactionLogRecords
     from eosctl.model.transactions import Described, ListedTransactions, TransactionState
     from eosctl.model.versions import KafkaVersion, Release
-    from eosctl.sources.cluster_reader import Configs, ReadTopics, Servers
+    from eosctl.sources.cluster_reader import Configs, ProducersByPartition, ReadTopics, Replicas, Servers
     from eosctl.sources.discovery import Connections, Discovery
     from eosctl.sources.kafka_log import NewFold
 
@@ -358,15 +358,7 @@ class LiveCluster(CoverageLog):
     @tracked("topics")
     def topics(self, names: Collection[str], settings: Collection[str]) -> ReadTopics:
         """One request for each topic's settings."""
-        wire = self._wire
-        ids, facts = kafka_topics.topic_ids(wire, names), kafka_topics.topic_facts(wire, names)
-        return {
-            name: TopicDescription(
-                name, each.partitions, ids.get(name), kafka_topics.topic_settings(wire, name, settings)
-            )
-            for name, each in facts.items()
-            if each is not None
-        }
+        return kafka_topics.describe_topics(self._wire, names, settings)
 
     @tracked("keys of topic {0}")
     def first_keys(self, topic: str) -> Sequence[bytes | None]:
@@ -449,6 +441,17 @@ class LiveCluster(CoverageLog):
             "producers of", {place: Skipped(f"no leader answered for {place}", Cause.UNREACHABLE) for place in silent}
         )
         return AnsweredProducers(found.producers, silent)
+
+    def producers_by_partition(self, leaders: Mapping[TopicPartition, int]) -> ProducersByPartition:
+        """50 partitions in a request."""
+        with self._progress("asking leaders", len(leaders), unit="partitions") as advance:
+            for found in kafka_transactions.producers_by_partition(self._wire, leaders):
+                advance(1)
+                yield found
+
+    @tracked("replicas")
+    def replicas(self) -> Replicas | Skipped:
+        return read_or_skip(lambda: kafka_topics.replicas(self._wire))
 
     @tracked("offsets of")
     def offsets(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, PartitionOffsets | Skipped]:

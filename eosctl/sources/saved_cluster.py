@@ -53,6 +53,7 @@ from eosctl.sources.cluster_reader import (
     CommitPlace,
     Configs,
     CoverageLog,
+    ProducersByPartition,
     ReadTopics,
     Servers,
     Wanted,
@@ -434,6 +435,14 @@ class SavedCluster(CoverageLog):
             "producers of", {place: Skipped(f"no leader answered for {place}", Cause.UNREACHABLE) for place in silent}
         )
         return AnsweredProducers(tuple(active for each in found.values() for active in each.producers), silent)
+
+    def producers_by_partition(self, leaders: Mapping[TopicPartition, int]) -> ProducersByPartition:
+        """As the leaders remembered them when the snapshot was saved."""
+        for place, each in self._at(leaders).items():
+            silent = Skipped(f"no leader answered for {place}", Cause.UNREACHABLE)
+            yield place, silent if each.leader == NO_LEADER else each.producers
+
+    replicas = saved("replicas", lambda _: NOT_SAVED)
 
     @tracked("offsets of")
     def offsets(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, PartitionOffsets | Skipped]:

@@ -1,6 +1,7 @@
 """Transactions: shown, hanging, and what they hold back."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
@@ -20,8 +21,9 @@ from eosctl.model.hanging import (
     TransactionalIdAccess,
 )
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
+from eosctl.model.producer_epochs import IdChurn
 from eosctl.model.report import exit_code
-from eosctl.model.skipped import Skipped
+from eosctl.model.skipped import Cause, Skipped
 from eosctl.model.times import ClusterClock
 from eosctl.model.topics import PartitionOffsets
 from eosctl.model.transaction_log import (
@@ -60,6 +62,7 @@ from eosctl.operations.transactions import (
     list_transactions,
     log_history,
     narrower,
+    read_churn,
     read_epoch_history,
 )
 from eosctl.render.answers.hanging import view_hanging
@@ -71,6 +74,7 @@ from tests.operations.test_offsets import config_topic
 NOW = 1_790_000_000_000
 HERE, THERE = TopicPartition("orders", 0), TopicPartition("orders", 1)
 SEES_ALL = TransactionalIdAccess((), None)
+NO_LOG = TransactionLogRecords({0: 1}, 1, iter(()))
 
 
 def active(
@@ -179,6 +183,55 @@ def test_a_history_of_too_many_ids_is_refused_with_a_prefix_that_has_fewer(monke
         with pytest.raises(UsageError, match="the transaction log has more than 30 transactional IDs") as refused:
             read(session_on(reader, Conversation()), request)
         assert hint in str(refused.value.hint)
+
+
+def churn_of(request: LogRequest, unread: Mapping[int, Skipped] | None = None, **facts: object) -> IdChurn:
+    """Of a log with ID a-0 of producer 9, which had 8 before, and of two partitions."""
+    value = TransactionLogValue(1, ProducerIdAndEpoch(9, 0), 60_000, TransactionState.EMPTY, None, NOW, -1, 8)
+    records = [TransactionLogRecord(0, 0, NOW, "a-0", value)]
+    known = [active(each) for each in (8, 9, 10)]
+    given = {
+        "transaction_log": lambda *_, **__: TransactionLogRecords({0: 1}, 1, iter(records), unread or {}),
+        "groups": {},
+        "partitions": {HERE: 1, THERE: 2},
+        "producers_by_partition": lambda _: iter([(HERE, known), (THERE, ())]),
+        "replicas": {HERE: (1, 2), THERE: (2, 1)},
+        "broker_settings": {1: {"producer.id.expiration.ms": "5"}, 2: {}},
+        **facts,
+    }
+    return read_churn(session_on(cluster(**given), Conversation()), request, with_states=True)
+
+
+ALL_IDS = LogRequest(frozenset(), (), None, None, "c", "")
+
+
+def test_producers_in_memory_are_counted_by_broker_and_partition():
+    states = churn_of(ALL_IDS).states
+    assert [(each.broker, each.producers, each.held) for each in states.brokers] == [(1, 3, 3), (2, 0, 3)]
+    [row] = states.partitions
+    assert (row.topic_partition, row.transactional, row.unlogged, states.unread) == (HERE, 3, 1, 0)
+
+
+@pytest.mark.parametrize(
+    ("request_", "unread"),
+    [(replace(ALL_IDS, prefix="a"), {}), (ALL_IDS, {1: Skipped("no leader", Cause.UNREACHABLE)})],
+)
+def test_no_producer_is_called_unlogged_by_a_part_of_the_log(request_, unread):
+    [row] = churn_of(request_, unread).states.partitions
+    assert row.unlogged is None
+
+
+def test_a_partition_that_may_not_be_read_is_unknown_and_not_empty():
+    denied = Skipped("User:test lacks Read on Topic orders", Cause.DENIED)
+    states = churn_of(ALL_IDS, producers_by_partition=lambda _: iter([(HERE, denied), (THERE, ())])).states
+    assert (states.unread, [each.partitions for each in states.brokers]) == (1, [0, 1])
+
+
+def test_segment_files_have_no_producers_and_no_option_asks_for_none():
+    with pytest.raises(UsageError, match="segment files show no producer states"):
+        churn_of(replace(ALL_IDS, segments=(Path("a.log"),)))
+    found = read_churn(session_on(cluster(transaction_log=lambda *_, **__: NO_LOG, groups={}), Conversation()), ALL_IDS)
+    assert found.states == Skipped("--producers was not given", Cause.NOT_ASKED)
 
 
 @pytest.mark.parametrize(

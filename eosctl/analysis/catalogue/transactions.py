@@ -262,6 +262,22 @@ CHURNING: Final = FindingKind(
     source="KIP-98; TransactionStateManager.removeExpiredTransactionalIds",
     commands=("transactions churn",),
 )
+STATES: Final = FindingKind(
+    id="EOS309",
+    name="producer-states-pile-up",
+    title="a broker keeps very many producers in memory",
+    severity=Severity.WARNING,
+    cause="A broker keeps a state for each producer ID in each partition of which it has a replica, until the producer "
+    "has not written there for producer.id.expiration.ms (1 day). Each new producer has a new ID, and producers are "
+    "idempotent by default from clients 3.0 on. A client that makes a producer for each request leaves a state behind "
+    "each time. A million states take about 400 MB of heap, and the broker writes them all at each new segment.",
+    fix="find the client that writes to the partition that is named, and have it keep one producer for its whole life. "
+    "Until then lower producer.id.expiration.ms, to no less than transaction.max.timeout.ms (EOS048): "
+    "`kafka-configs.sh --bootstrap-server <broker> --alter --entity-type brokers --entity-default --add-config "
+    "producer.id.expiration.ms=3600000`",
+    source="KIP-360, KIP-854; ProducerStateManager.removeExpiredProducers",
+    commands=("transactions churn",),
+)
 UNMARKED: Final = FindingKind(
     id="EOS307",
     name="markers-missing",

@@ -8,7 +8,7 @@ import typer
 from eosctl.commands.options import ConfigTopic
 from eosctl.errors import UsageError
 from eosctl.operations.session import Session
-from eosctl.render.answers.producer_epochs import CHURN, EPOCHS, view_churn, view_epoch_history
+from eosctl.render.answers.producer_epochs import CHURN, EPOCHS, STATES, view_churn, view_epoch_history
 from eosctl.render.answers.transaction_log import HISTORY, IDS, view_transaction_history, view_transaction_log
 from eosctl.shell.options import GlobalOptions, answer, judging, showing
 
@@ -31,6 +31,11 @@ ExpirationMs: TypeAlias = Annotated[
 HistoryIds: TypeAlias = Annotated[list[str] | None, typer.Argument(metavar="ID", help="These transactional IDs.")]
 Prefix: TypeAlias = Annotated[
     str | None, typer.Option(metavar="TEXT", help="All IDs that begin with it.", show_default=False)
+]
+
+WithProducers: TypeAlias = Annotated[
+    bool,
+    typer.Option("--producers", help="Count the producers in the brokers' memory, too: needs Read on topics."),
 ]
 
 
@@ -104,11 +109,12 @@ def history(
 
 
 @app.command()
-@showing(CHURN)
+@showing(CHURN, producers=STATES)
 @judging
 def churn(
     options: GlobalOptions,
     prefix: Prefix = None,
+    producers: WithProducers = False,
     segment: SegmentFiles = None,
     partitions: LogPartitions = None,
     expiration_ms: ExpirationMs = None,
@@ -121,8 +127,12 @@ def churn(
     and those that the coordinators will forget although they were used again and again. Many idle IDs that were used
     once are a finding. Live it needs Read on __transaction_state.
 
+    --producers counts what brokers keep of each producer for producer.id.expiration.ms, by broker and partition, with
+    idempotent producers, which have no transactional ID. Very many of them are a finding.
+
     Examples:
       eosctl transactions churn -b broker:9092
+      eosctl transactions churn --producers -b broker:9092
       eosctl transactions churn --prefix billing- -b broker:9092
       eosctl transactions churn --segment __transaction_state-9/00000000000000000000.log --expiration-ms 604800000
     """
@@ -130,4 +140,4 @@ def churn(
 
     request = LogRequest(frozenset(), tuple(segment or ()), partitions, expiration_ms, config_topic, prefix or "")
     with Session(options) as session:
-        return answer(options, read_churn(session, request), view_churn)
+        return answer(options, read_churn(session, request, with_states=producers), view_churn)

@@ -1,10 +1,12 @@
 """`transactions history` and `churn`: the producers that had a transactional ID, and how IDs come and go."""
 
+from collections.abc import Iterator
 from typing import Annotated, TypedDict
 
 from msgspec import Struct
 
 from eosctl.model.producer_epochs import EpochEnd, EpochHistory, IdChurn, ProducerEpochs
+from eosctl.model.producer_state import STATE_BYTES, ProducerStates
 from eosctl.model.skipped import Skipped
 from eosctl.model.text import pluralize
 from eosctl.model.times import rfc3339
@@ -131,12 +133,53 @@ class PrefixRow(Struct, frozen=True):
     first_expiring_id: str | None
 
 
+class BrokerStatesRow(Struct, frozen=True):
+    """The producers that a broker keeps in memory. heap_bytes is an estimate."""
+
+    broker: Annotated[int, "its node ID"]
+    partitions: Annotated[int, "partitions that it leads, as far as they could be read"]
+    producers: Annotated[int, col("producer states of these partitions: one for each producer ID", "AS-LEADER")]
+    held: Annotated[int | None, "producer states of all partitions of which it has a replica"]
+    transactional: Annotated[int, "of AS-LEADER, with a transaction that is open or has ended"]
+    idle: Annotated[int, col("of AS-LEADER, without a write for a day", "IDLE-24H")]
+    heap_bytes: Annotated[int, "about as much memory of the broker, at 400 bytes a state"]
+    expiration_ms: Annotated[
+        int | Skipped, "producer.id.expiration.ms: the broker removes a state that was not used for this long"
+    ]
+
+
+class PartitionStatesRow(Struct, frozen=True):
+    """The producers that the leader of a partition keeps in memory."""
+
+    topic: Annotated[str, "the topic"]
+    partition: Annotated[int, "its partition"]
+    leader: Annotated[int, "the broker that leads it"]
+    producers: Annotated[int, "producer states in it: one for each producer ID"]
+    transactional: Annotated[int, "of these, with a transaction that is open or has ended; the others have no ID"]
+    unlogged: Annotated[int | None, "of TRANSACTIONAL, no longer of an ID in the transaction log"]
+    open: Annotated[int, "of TRANSACTIONAL, with an open transaction: these do not expire"]
+    idle: Annotated[int, col("of PRODUCERS, without a write for a day", "IDLE-24H")]
+    expires: Annotated[str | None, "when the last one expires if none of them writes again, UTC"]
+
+
+class ProducerStatesData(Struct, frozen=True):
+    """Brokers, and the partitions with the most producer states; other_partitions are the further ones, unread those
+    that could not be counted.
+    """
+
+    brokers: list[BrokerStatesRow]
+    partitions: list[PartitionStatesRow]
+    other_partitions: int
+    unread_partitions: int
+
+
 class ChurnData(ShownFindings, frozen=True):
     """Prefixes, those with most idle IDs first; other_ids are the IDs of further prefixes."""
 
     prefixes: list[PrefixRow]
     other_ids: int
     expiration_ms: int | Skipped
+    producer_states: ProducerStatesData | Skipped
 
 
 CHURN = Table(
@@ -145,6 +188,21 @@ CHURN = Table(
     empty="no transactional IDs",
     most=MOST,
 )
+
+
+BROKER_STATES = Table(
+    "producer_states.brokers",
+    columns(BrokerStatesRow, "broker partitions producers held transactional idle heap_bytes expiration_ms"),
+    title="Producers in memory, by broker",
+)
+PARTITION_STATES = Table(
+    "producer_states.partitions",
+    columns(PartitionStatesRow, "topic partition leader producers transactional unlogged open idle expires"),
+    title="Partitions with the most of them",
+    empty="no producers",
+    most=MOST,
+)
+STATES = (BROKER_STATES, PARTITION_STATES)
 
 
 def view_churn(found: IdChurn) -> Document:
@@ -166,13 +224,43 @@ def view_churn(found: IdChurn) -> Document:
         as_of=rfc3339(found.as_of),
         cluster_id=found.cluster_id,
         data=ChurnData(
-            prefixes=rows, other_ids=found.other_ids, expiration_ms=found.expiration_ms, **findings_of(found)
+            prefixes=rows,
+            other_ids=found.other_ids,
+            expiration_ms=found.expiration_ms,
+            producer_states=found.states if isinstance(found.states, Skipped) else _states(found.states),
+            **findings_of(found),
         ),
-        blocks=(CHURN, Findings(most=MOST)),
+        blocks=(CHURN, *(() if isinstance(found.states, Skipped) else STATES), Findings(most=MOST)),
         prose=(f"{pluralize(ids, 'transactional ID')} under {pluralize(len(rows), 'prefix', 'prefixes')}.",),
         notes=(
             *((others,) if found.other_ids else ()),
+            *(() if isinstance(found.states, Skipped) else _state_notes(found.states)),
             *((f"expiry is not known: {unknown.reason}",) if isinstance(unknown, Skipped) else ()),
             *found.all_notes,
         ),
     )
+
+
+def _states(found: ProducerStates) -> ProducerStatesData:
+    return ProducerStatesData(
+        brokers=[row_of(BrokerStatesRow, each, heap_bytes=each.most * STATE_BYTES) for each in found.brokers],
+        partitions=[
+            row_of(
+                PartitionStatesRow,
+                each,
+                topic=each.topic_partition.topic,
+                partition=each.topic_partition.partition,
+                expires=None if each.expires_ms is None else rfc3339(each.expires_ms),
+            )
+            for each in found.partitions
+        ],
+        other_partitions=found.other_partitions,
+        unread_partitions=found.unread,
+    )
+
+
+def _state_notes(found: ProducerStates) -> Iterator[str]:
+    if found.other_partitions:
+        yield f"{pluralize(found.other_partitions, 'further partition')} with fewer producers, or none"
+    if found.unread:
+        yield f"{pluralize(found.unread, 'partition')} could not be counted: the numbers of brokers are too low"
