@@ -267,7 +267,7 @@ class HangingTransactions(Result, frozen=True, kw_only=True):
     judged because of undecided_reasons. undated hang if they are old enough, which the clocks leave open; clock is the
     cluster's (None: not needed). owners are the owners of transactional IDs. searched counts partitions; not_searched
     are those without an answer from a leader. young are open transactions younger than the longest timeout; their
-    coordinators were not queried.
+    coordinators were not queried. producers counts the producers of the partitions that each broker leads.
     """
 
     as_of: int
@@ -284,6 +284,7 @@ class HangingTransactions(Result, frozen=True, kw_only=True):
     not_searched: tuple[TopicPartition, ...]
     notes: tuple[str, ...]
     young: tuple[ActiveProducer, ...] = ()
+    producers: Mapping[int, int] = field(default_factory=dict)
 
     @property
     def found(self) -> bool:

@@ -1,5 +1,6 @@
 """Answers `transactions hanging` and `lso`: open transactions that no coordinator will end, and waiting readers."""
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
 from typing import Final
@@ -28,6 +29,7 @@ from eosctl.analysis.transactions import owners_of
 from eosctl.errors import Unreachable, UsageError
 from eosctl.model.groups import CONSUMER_OFFSETS, ListedGroup
 from eosctl.model.hanging import (
+    NO_LEADER,
     Decision,
     GroupLag,
     GroupReading,
@@ -80,8 +82,8 @@ class Searched(Struct, frozen=True):
 
     joined includes those that cannot be judged. undated would hang if they were old enough, which clock, the cluster's,
     leaves open (None: nothing looked young, so it was not requested). unanswered are the partitions whose leaders did
-    not answer. young are the open transactions that are not old enough. notes say how much of the transaction log was
-    read.
+    not answer. young are the open transactions that are not old enough. producers counts those of each leader. notes
+    say how much of the transaction log was read.
     """
 
     as_of: int
@@ -92,6 +94,7 @@ class Searched(Struct, frozen=True):
     unanswered: tuple[TopicPartition, ...]
     access: TransactionalIdAccess
     young: tuple[ActiveProducer, ...]
+    producers: Mapping[int, int]
     notes: tuple[str, ...] = ()
 
     def require_all(self) -> None:
@@ -123,6 +126,7 @@ def find_hanging(reader: ClusterReader, request: HangingRequest) -> HangingTrans
         not_searched=searched.unanswered,
         notes=(*searched.notes, *connect.notes),
         young=searched.young,
+        producers=searched.producers,
         coverage=reader.coverage + _ages(searched.undated),
     )
 
@@ -180,9 +184,13 @@ def search(
     passed, unread = _search_overtaken(reader, seen.producers, joined, leaders)
     verdicts = (*(each for each in verdicts if each.transaction.place not in passed), *passed.values())
     dated, doubtful, not_old = _by_age(verdicts, young, reasons)
-    return Searched(
-        as_of, dated, joined, doubtful, clock, tuple(sorted(unanswered)), access, not_old, (*notes, *unread)
-    )
+    counts, silent = _by_leader(seen.producers, leaders), tuple(sorted(unanswered))
+    return Searched(as_of, dated, joined, doubtful, clock, silent, access, not_old, counts, (*notes, *unread))
+
+
+def _by_leader(producers: Iterable[ActiveProducer], leaders: Mapping[TopicPartition, int]) -> Mapping[int, int]:
+    counts = Counter(leaders[each.topic_partition] for each in producers)
+    return {leader: counts[leader] for leader in set(leaders.values()) - {NO_LEADER}}
 
 
 def _by_age(

@@ -457,6 +457,18 @@ def test_hanging_transactions_have_an_age_each_the_oldest_first(found, count, un
     assert list(values(samples, metrics.HANGING_AGE).items()) == ages
 
 
+@pytest.mark.parametrize(
+    ("found", "states"),
+    [
+        (hanging(producers={1: 5, 2: 0, 3: 9}), {("3",): 9, ("1",): 5, ("2",): 0}),
+        (hanging(producers={1: 5, 2: 0}, not_searched=(PLACE,)), {("1",): 5}),
+        (hanging(), {}),
+    ],
+)
+def test_producers_in_memory_are_counted_by_broker_and_0_only_if_all_were_read(found, states):
+    assert list(values(list(hanging_samples(found)), metrics.PRODUCER_STATES).items()) == list(states.items())
+
+
 LAG = GroupLag(ListedGroup("q", "consumer", "Stable"), 1, RecordCounts(5, 0, 0, 0), 0, 0)
 
 

@@ -347,6 +347,13 @@ def test_a_transaction_that_no_coordinator_knows_hangs_and_the_exit_code_is_1():
     assert exit_code(found) == 1
 
 
+def test_a_search_counts_the_producers_of_each_leader():
+    looks = [active(9), active(8), active(7, THERE, None)], [active(9), active(8)]
+    reader = cluster(*looks, partitions={HERE: 1, THERE: 2, TopicPartition("orders", 2): 3})
+    assert find_hanging(reader, ALL).producers == {1: 2, 2: 1, 3: 0}
+    assert find_hanging(cluster([], partitions={HERE: NO_LEADER}), ALL).producers == {}
+
+
 def test_a_transaction_that_ended_before_the_second_look_does_not_hang():
     found = find_hanging(cluster([active()], [active(start=None)]), ALL)
     assert found.verdicts == ()

@@ -7,6 +7,7 @@ eosctl_unread names it. A list shows its worst entries as series; eosctl_series_
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from eosctl.analysis.producer_state import MANY_STATES
 from eosctl.model.watch import Alert, Metric, Panel, PanelKind, PanelRow
 
 OWNER: Final = ("transactional_id", "connector", "task")
@@ -57,6 +58,12 @@ HANGING_AGE: Final = Metric(
 )
 HANGING_UNDECIDED: Final = Metric(
     "eosctl_hanging_undecided_transactions", "Open transactions that may hang; their state is not known."
+)
+PRODUCER_STATES: Final = Metric(
+    "eosctl_producer_states",
+    "Producers in the memory of a broker, one for each producer ID in each partition that it leads, the most first.",
+    ("broker",),
+    200,
 )
 TRANSACTIONAL_IDS: Final = Metric(
     "eosctl_transactional_ids", "Transactional IDs by the state at their coordinator.", ("state",), 10
@@ -150,7 +157,7 @@ LEFT_OUT: Final = Metric("eosctl_series_left_out", "Series of a metric above its
 
 METRICS: Final = (
     *(LSO_HELD_PARTITIONS, LSO_LAG, LSO_HELD, GROUP_RECORDS, GROUP_OFFSETS),
-    *(HANGING, HANGING_AGE, HANGING_UNDECIDED),
+    *(HANGING, HANGING_AGE, HANGING_UNDECIDED, PRODUCER_STATES),
     *(TRANSACTIONAL_IDS, IDS_OF_PREFIX, OPEN_TRANSACTIONS, OPEN_AGE, EPOCHS_NEAR_END, IDS_NEAR_EXPIRY),
     *(FENCING_PENDING, FENCING_EXPECTED, INCONSISTENT, NULL_SHADOWS, OFFSET_AGE),
     *(SINCE_COMMIT, QUIET_RATIO),
@@ -196,6 +203,7 @@ _THEMES: Final = (
             Panel("Hanging, or not known whether", SERIES, (HANGING, HANGING_UNDECIDED)),
             Panel("IDs near expiry, epochs near the end", SERIES, (IDS_NEAR_EXPIRY, EPOCHS_NEAR_END)),
             Panel("Hanging transactions", TABLE, (HANGING_AGE,)),
+            Panel("Producers in memory by broker", SERIES, (PRODUCER_STATES,), bad_from=MANY_STATES),
         ),
     ),
     PanelRow(
@@ -357,6 +365,19 @@ ALERTS: Final = (
             "eosctl transactions churn --profile <profile>",
             "eosctl transactions list --limit 20 --profile <profile>",
             "eosctl explain EOS308",
+        ),
+    ),
+    Alert(
+        "EosctlProducerStatesPileUp",
+        PRODUCER_STATES,
+        f"> {MANY_STATES}",
+        "1h",
+        WARNING,
+        "A broker keeps more than a million producers in memory, about 400 MB of its heap (EOS309)",
+        commands=(
+            "eosctl transactions churn --producers --profile <profile>",
+            "eosctl transactions producers --topic <topic> --profile <profile>",
+            "eosctl explain EOS309",
         ),
     ),
     Alert(

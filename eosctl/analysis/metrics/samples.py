@@ -122,7 +122,9 @@ def transaction_samples(listed: TransactionList) -> Iterator[Sample]:
 
 
 def hanging_samples(found: HangingTransactions) -> Iterator[Sample]:
-    """Hanging transactions, and transactions that may hang."""
+    """Hanging transactions, transactions that may hang, and all producers of the partitions by leader."""
+    for broker, count in sorted(found.producers.items(), key=lambda each: (-each[1], each[0])):
+        yield from count_sample(found, metrics.PRODUCER_STATES, (str(broker),), count)
     hanging = [each for each in found.verdicts if each.hangs]
     yield from count_sample(found, metrics.HANGING, (), len(hanging))
     undecided = len(found.undecided) + len(found.undated)
