@@ -293,24 +293,6 @@ def _numbers(wire: Wire) -> str:
     return ", ".join(str(broker.node_id) for broker in wire.brokers())
 
 
-def active_producers(
-    wire: Wire,
-    leaders: Mapping[TopicPartition, int],
-    *,
-    on_answer: Callable[[int], None] = lambda _: None,
-    timeout_s: float | None = None,
-) -> tuple[ActiveProducer, ...]:
-    """Producers that the leaders of these partitions remember, by partition and producer ID.
-
-    The rules of answering_producers; raises TimedOut naming partitions that no leader answers for.
-    """
-    patience = wire.timeout_s if timeout_s is None else timeout_s
-    answer = answering_producers(wire, leaders, on_answer=on_answer, timeout_s=patience)
-    if answer.unanswered:
-        raise TimedOut(f"no leader answered for {first_few(answer.unanswered)} within {patience:g} s")
-    return answer.producers
-
-
 def answering_producers(
     wire: Wire,
     leaders: Mapping[TopicPartition, int],

@@ -80,10 +80,11 @@ def hang_after_a_commit(stage: Stage, wire, place: TopicPartition, name: str) ->
 
 def _same_epoch_was_used(stage: Stage, place: TopicPartition, producer) -> bool:
     """Whether the partition has seen a batch of this epoch: not where a commit raised it (transaction.version 2)."""
-    from eosctl.sources.kafka_transactions import active_producers
+    from eosctl.sources.kafka_transactions import answering_producers
 
     with wire_to(stage.servers) as wire:
-        described = {each.producer: each.last_sequence for each in active_producers(wire, {place: 1})}
+        found = answering_producers(wire, {place: 1}).producers
+    described = {each.producer: each.last_sequence for each in found}
     return described.get(producer, -1) >= 0
 
 
