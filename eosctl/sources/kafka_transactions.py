@@ -5,6 +5,7 @@ import struct
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import chain
 from operator import itemgetter
 from time import monotonic
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -23,13 +24,13 @@ from eosctl.clients.messages import (
 from eosctl.clients.wire import Reply, Window, Wire
 from eosctl.codecs.record_batches import Batch, EndTransactionMarker, decode_entries_with, decode_marker
 from eosctl.codecs.transaction_log import KEY_VERSION, decode_log_record, encode_transaction_log_key, may_begin_with
-from eosctl.errors import EosctlError, NotAuthorized, Refused, Throttled, TimedOut, Unreachable, UsageError
+from eosctl.errors import EosctlError, NotAuthorized, Refused, Throttled, Unreachable, UsageError
 from eosctl.model.acls import ResourceType
 from eosctl.model.hanging import TransactionalIdAccess
 from eosctl.model.names import TRANSACTION_LOG, ProducerIdAndEpoch, TopicPartition, coordinator_partition
 from eosctl.model.records import Entry, IsolationLevel
 from eosctl.model.skipped import Cause, Skipped, read_or_skip
-from eosctl.model.text import first_few, pluralize
+from eosctl.model.text import pluralize
 from eosctl.model.topics import PartitionOffsets
 from eosctl.model.transaction_log import NEWER, LogEnd, LoggedHolders, LogRecord, TransactionLogRecord
 from eosctl.model.transactions import (
