@@ -443,7 +443,6 @@ class LiveCluster(CoverageLog):
         return AnsweredProducers(found.producers, silent)
 
     def producers_by_partition(self, leaders: Mapping[TopicPartition, int]) -> ProducersByPartition:
-        """50 partitions in a request."""
         with self._progress("asking leaders", len(leaders), unit="partitions") as advance:
             for found in kafka_transactions.producers_by_partition(self._wire, leaders):
                 advance(1)
