@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from eosctl.errors import ConfigError, reason_of
 
@@ -61,7 +62,7 @@ PRODUCER_STATE: Final = FileKind("the broker's file", 256 * MIB)
 RECORDS: Final = FileKind("the records", 64 * MIB)
 FLINK_STATE: Final = FileKind("the Flink checkpoint's file", 64 * MIB)
 """A subtask has some transactions at a time. Larger files have the state of other operators."""
-IDS: Final = FileKind("--ids-file", 1 << 16)
+IDS: Final = FileKind("--ids-file", 1 << 16, hint="write one transactional ID a line")
 EVIDENCE: Final = FileKind("the evidence file", 1024 * MIB, hint="`eosctl audit --evidence FILE` writes one")
 SIGNATURE: Final = FileKind("the signature", 1 << 16)
 SIGNING_KEY: Final = FileKind("--sign-key", 1 << 20)
@@ -170,11 +171,11 @@ def _size(kind: FileKind) -> str:
     return f"{kind.most_bytes} bytes"
 
 
-def read_ids(path: Path) -> tuple[str, ...]:
-    """Transactional IDs, one a line, in order; blank lines are passed over. `-` is standard input."""
+def read_ids(path: Path, option: str = IDS.name) -> tuple[str, ...]:
+    """Transactional IDs of the option's file, one a line, in order, without blank lines. `-` is standard input."""
     if str(path) == "-":
         return _ids(_bounded(sys.stdin.buffer, "standard input", IDS), "standard input")
-    with open_lines(path, IDS) as lines:
+    with open_lines(path, replace(IDS, name=option)) as lines:
         return _ids(lines, str(path))
 
 

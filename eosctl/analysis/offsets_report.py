@@ -130,6 +130,7 @@ def _open_transactions(subject: str, topic: OffsetsTopic, as_of: int, committed:
                 "age_ms": age_ms,
                 "producers": producers,
             },
+            cure=kinds.OFFSETS_OPEN_TRANSACTION.fix.replace("<topic>", part.topic_partition.topic),
             severity=Severity.INFO if young or not committed else None,
         )
 
@@ -325,9 +326,9 @@ def _with_topics(cure: str, stores: tuple[OffsetStores, ...]) -> str:
     """The same with the names of the connector's two topics, as far as they are known."""
     own = stores[0].connector_specific if stores else None
     general = stores[0].worker_global if stores else None
-    for placeholder in ("<topic>", "<its own topic>"):
+    for placeholder in ("<topic>", "<connector-specific topic>"):
         cure = cure if own is None else cure.replace(placeholder, own.place.topic)
-    return cure if general is None else cure.replace("<the workers' topic>", general.place.topic)
+    return cure if general is None else cure.replace("<worker-global topic>", general.place.topic)
 
 
 def if_it_were(finding: Finding, topic: str) -> Finding:

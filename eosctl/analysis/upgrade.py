@@ -185,9 +185,12 @@ def _unknown_phases(workers: tuple[WorkerPhase, ...], target: Phase) -> Iterator
         yield "no worker was named: give every worker with --connect-url"
     for each in workers:
         if each.phase is Phase.UNKNOWN:
-            yield f"what {each.url} is at: {each.known_by}"
+            yield f"the phase of worker {each.url}: {each.known_by}"
         elif each.phase is Phase.NOT_ENABLED and target is Phase.ENABLED:
-            yield f"whether {each.url} is preparing: {each.known_by}; give the file that it runs with (--worker-config)"
+            yield (
+                f"whether worker {each.url} is preparing: {each.known_by}; give the file that it runs with "
+                "(--worker-config)"
+            )
 
 
 def _unknown_rules(diagnosis: Diagnosis) -> Iterator[str]:

@@ -104,7 +104,8 @@ def _json(text: str, what: str) -> Any:  # noqa: ANN401  # any JSON
     except json.JSONDecodeError as error:
         where = f"at line {error.lineno} column {error.colno}: {error.msg}"
         raise Undecodable(
-            f"{what} is not JSON {where}", hint="give the whole file as it was written: this one may be truncated"
+            f"{what} is not JSON {where}",
+            hint="give a plan file, whole as eosctl wrote it: this one is another file, or truncated",
         ) from error
 
 

@@ -218,7 +218,7 @@ Wait: TypeAlias = Annotated[
     typer.Option(metavar="SECONDS", min=0, help="Maximum wait for the connector to reach the rows that were read."),
 ]
 CaughtUp: TypeAlias = Annotated[
-    bool, typer.Option("--caught-up", help="The connector has read all changes: take its position for granted.")
+    bool, typer.Option("--caught-up", help="The connector has read all changes: do not check its position.")
 ]
 
 

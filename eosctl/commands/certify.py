@@ -114,7 +114,9 @@ Topics: TypeAlias = Annotated[
 Rounds: TypeAlias = Annotated[int, typer.Option(metavar="N", min=1, max=1000, help="Rounds with faults.")]
 Seed: TypeAlias = Annotated[
     int | None,
-    typer.Option(metavar="N", min=0, help="Decides faults and their moments. [default: random]", show_default=False),
+    typer.Option(
+        metavar="N", min=0, help="Seed of the random faults and their times. [default: random]", show_default=False
+    ),
 ]
 Only: TypeAlias = Annotated[
     list[int] | None,
@@ -151,8 +153,8 @@ WorkerSettings: TypeAlias = Annotated[
         "--worker-config", metavar="KEY=VALUE", help="A setting of every worker. May be repeated.", show_default=False
     ),
 ]
-Brokers: TypeAlias = Annotated[int, typer.Option(metavar="N", min=1, max=3, help="Brokers.")]
-Workers: TypeAlias = Annotated[int, typer.Option(metavar="N", min=1, max=3, help="Connect workers.")]
+Brokers: TypeAlias = Annotated[int, typer.Option(metavar="N", min=1, max=3, help="Number of brokers.")]
+Workers: TypeAlias = Annotated[int, typer.Option(metavar="N", min=1, max=3, help="Number of Connect workers.")]
 State: TypeAlias = Annotated[
     Path | None,
     typer.Option(

@@ -21,7 +21,8 @@ AllConnectors: TypeAlias = Annotated[
     bool, typer.Option("--all-connectors", help="The producers of every source connector in the config topic.")
 ]
 TransactionalIds: TypeAlias = Annotated[
-    list[str] | None, typer.Option(metavar="ID", help="This one. May be repeated.", show_default=False)
+    list[str] | None,
+    typer.Option(metavar="ID", help="The producer of this transactional ID. May be repeated.", show_default=False),
 ]
 IdsFile: TypeAlias = Annotated[
     Path | None, typer.Option(metavar="FILE", help="The IDs in this file, one per line; - is standard input.")

@@ -34,10 +34,11 @@ MovedConnectors: TypeAlias = Annotated[
     list[str] | None, typer.Option(metavar="NAME", help="The connector. May be repeated.", show_default=False)
 ]
 ToTopic: TypeAlias = Annotated[
-    str | None, typer.Option("--to-topic", metavar="TOPIC", help="Give it this connector-specific offsets topic.")
+    str | None,
+    typer.Option("--to-topic", metavar="TOPIC", help="Move the offsets to this connector-specific offsets topic."),
 ]
 ToWorkerTopic: TypeAlias = Annotated[
-    bool, typer.Option("--to-worker-topic", help="Move it back to the worker-global offsets topic.")
+    bool, typer.Option("--to-worker-topic", help="Move the offsets back to the worker-global offsets topic.")
 ]
 RenameTo: TypeAlias = Annotated[
     str | None, typer.Option("--rename-to", metavar="NAME", help="The connector's new name.")
@@ -74,14 +75,16 @@ ReplicationFactor: TypeAlias = Annotated[
     typer.Option(
         metavar="N",
         min=-1,
-        help="Its replication factor; -1 is the broker's default. [default: as the present offsets topic]",
+        help="Replication factor of a topic that has to be created; -1 is the broker's default. [default: as the "
+        "present offsets topic]",
     ),
 ]
 SourceTopic: TypeAlias = Annotated[
     str | None,
     typer.Option(
         metavar="TOPIC",
-        help="Its present offsets topic; otherwise offsets.storage.topic of its config, otherwise the workers' topic.",
+        help="The connector's present offsets topic. [default: offsets.storage.topic of its config, otherwise the "
+        "worker-global topic]",
     ),
 ]
 

@@ -10,7 +10,7 @@ from eosctl.errors import UsageError
 
 ConnectorNames: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option("--connector", metavar="NAME", help="Only this one. May be repeated.", show_default=False),
+    typer.Option("--connector", metavar="NAME", help="Only this connector. May be repeated.", show_default=False),
 ]
 ConfigTopic: TypeAlias = Annotated[
     str,
@@ -107,7 +107,7 @@ class EngineName(StrEnum):
 
 
 Engine: TypeAlias = Annotated[
-    EngineName, typer.Option(metavar="|".join(EngineName), help="On this machine, or on Spark.")
+    EngineName, typer.Option(metavar="|".join(EngineName), help="Audit on this machine (local), or on Spark.")
 ]
 Processes: TypeAlias = Annotated[
     int | None, typer.Option(metavar="N", min=1, help="Processes of the local engine. [default: one per CPU]")
@@ -159,7 +159,7 @@ Partitions: TypeAlias = Annotated[
     typer.Option(
         "--topic",
         metavar="TOPIC[:PARTITION,…]",
-        help="Only these partitions of it. May be repeated.",
+        help="Only this topic, or these partitions of it. May be repeated.",
         show_default=False,
     ),
 ]

@@ -81,7 +81,9 @@ EmitTo: TypeAlias = Annotated[
 ]
 ToBootstrapServer: TypeAlias = Annotated[
     str | None,
-    typer.Option("--to-bootstrap-server", metavar="HOST:PORT,…", help="Brokers of the target, if another cluster."),
+    typer.Option(
+        "--to-bootstrap-server", metavar="HOST:PORT,…", help="Brokers of the target, if it is another Kafka cluster."
+    ),
 ]
 ToCommandConfig: TypeAlias = Annotated[
     Path | None, typer.Option("--to-command-config", metavar="FILE", help="Client properties for the target cluster.")

@@ -52,7 +52,8 @@ def add(
     options: GlobalOptions,
     name: Annotated[str, typer.Argument(metavar="NAME", help="The profile.")],
     bootstrap_server: Annotated[
-        str | None, typer.Option("--bootstrap-server", "-b", metavar="HOST:PORT,…", help="Bootstrap brokers.")
+        str | None,
+        typer.Option("--bootstrap-server", "-b", metavar="HOST:PORT,…", help="Bootstrap brokers of the Kafka cluster."),
     ] = None,
     command_config: Annotated[
         Path | None, typer.Option(metavar="FILE", help="A Java client's properties file; passwords stay there.")

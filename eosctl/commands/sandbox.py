@@ -46,9 +46,12 @@ ConnectVersion: TypeAlias = Annotated[
     str | None,
     typer.Option(metavar="VERSION", help="Workers of this version. [default: the brokers']", show_default=False),
 ]
-Brokers: TypeAlias = Annotated[int, typer.Option(metavar="N", min=1, max=3, help="Brokers.")]
+Brokers: TypeAlias = Annotated[int, typer.Option(metavar="N", min=1, max=3, help="Number of brokers.")]
 Workers: TypeAlias = Annotated[
-    int, typer.Option(metavar="N", min=0, max=3, help="Connect workers; with 0 only what brokers need is fetched.")
+    int,
+    typer.Option(
+        metavar="N", min=0, max=3, help="Number of Connect workers; with 0 only the jars of brokers are fetched."
+    ),
 ]
 ExactlyOnce: TypeAlias = Annotated[
     str, typer.Option(metavar="disabled|preparing|enabled", help="The workers' exactly.once.source.support.")

@@ -558,7 +558,8 @@ def postgresql_failure(error: "psycopg.Error", store: PostgresqlStore) -> Eosctl
     if not state and "does not exist" in text:
         return ConfigError(f"{where}: {text}")
     if not state and isinstance(error, OperationalError):
-        return Unreachable(f"{where} cannot be reached: {text}")
+        text = text.partition(" Is the server running")[0].rpartition(" failed: ")[2]
+        return Unreachable(f"{where} cannot be reached: {text}", hint="check host and port, and that the server runs")
     unknown = (Undecodable, "it answered with an error that eosctl does not know")
     kind, meaning = _BY_STATE.get(state) or _BY_CLASS.get(state[:2]) or unknown
     return kind(f"{where}: {meaning} ({text}, SQLSTATE {_server_message(state) or 'missing'})")

@@ -49,7 +49,7 @@ class SqliteStore:
     def _make(self, create: bool) -> None:
         parent = self._path.parent
         if not parent.is_dir():
-            hint = f"an absolute path has four slashes: sqlite:////{'/'.join(self._path.parts[1:])}"
+            hint = "make the directory first; an absolute path has four slashes, as sqlite:////var/lib/eosctl/audit.db"
             raise ConfigError(f"there is no directory {parent}", hint=hint)
         if not create:
             raise ConfigError(f"there is no ledger {self._path}", hint="an audit with --store makes it")

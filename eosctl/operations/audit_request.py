@@ -130,7 +130,10 @@ def topic_pairs(
             raise UsageError(f"topic {topic} {why}", hint=did_you_mean(topic, known, "is it the right --alias?"))
     wanted = tuple(each for each in found if not request.topics or each.source in request.topics)
     if not wanted:
-        raise UsageError("no topic of the target is a mirror of one of the source", hint="give --alias or --mapping")
+        raise UsageError(
+            "no topic that may be described in the target cluster has the name of a mirror of a source topic",
+            hint="give --alias with the source's alias in the names of mirrored topics, or --mapping",
+        )
     return wanted
 
 

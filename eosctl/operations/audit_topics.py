@@ -314,7 +314,8 @@ class FoundTopics:
         for name in named:
             if name in self._topics and self._topics[name].role is not TopicRole.OUTPUT:
                 continue
-            if name not in self._existing:
+            # A topic that may not be described is in no list of topics: asking for it by its name is denied.
+            if name not in self._existing and name not in self._reader.topics([name], ()):
                 raise no_such_topic(name, self._existing)
             self._add(name, self._role(name), written.get(name, self._request.connectors))
         for name, connectors in sorted(written.items()):

@@ -16,7 +16,7 @@ from eosctl.analysis.connector_description import (
 )
 from eosctl.analysis.rules.registry import diagnose
 from eosctl.clients.rest_identity import WorkerUrl
-from eosctl.errors import Unreachable, UsageError
+from eosctl.errors import EosctlError, Unreachable, UsageError
 from eosctl.model.connector_description import DescribedConnector, ListedConnectors
 from eosctl.model.connectors import ConnectorType
 from eosctl.model.evidence import Evidence, InternalTopic
@@ -57,22 +57,19 @@ def show_connector(session: Session, name: str, request: EvidenceRequest) -> Des
     diagnosis = diagnose(evidence).under(session.options.triage)
     if diagnosis.misnaming is not None:
         raise diagnosis.misnaming.as_usage_error()
-    _require(evidence, name)
+    _require(session.reader, topics_of(request, evidence, None)["config"], evidence, name)
     outputs = read_or_skip(lambda: _outputs(session.reader, evidence, name))
     line = command_line(session, [each.url for each in evidence.answering])
     described = describe_connector(diagnosis, name, outputs, line, _written(session.reader, evidence).get(name))
     return described.covering(session.reader.coverage)
 
 
-def _require(evidence: Evidence, name: str) -> None:
+def _require(reader: ClusterReader, topic: str, evidence: Evidence, name: str) -> None:
     statuses, inspection = evidence.statuses, evidence.inspection
     known = set() if isinstance(statuses, Skipped) else set(statuses)
     if isinstance(inspection, Skipped):
         if isinstance(statuses, Skipped):
-            raise Unreachable(
-                f"whether connector {name} exists is not known: {statuses.reason}; {inspection.reason}",
-                hint="name a worker with --connect-url, or the brokers with -b",
-            )
+            raise _unknown(reader, topic, f"whether connector {name} exists is not known", statuses, inspection)
     else:
         known |= {each.state.name for each in inspection.connectors if each.state.known}
     if name in known:
@@ -85,6 +82,19 @@ def _require(evidence: Evidence, name: str) -> None:
         )
     otherwise = "`eosctl connector list` lists the connectors; is this the right Connect cluster?"
     raise UsageError(f"there is no connector {name}", hint=did_you_mean(name, known, otherwise))
+
+
+def _unknown(reader: ClusterReader, topic: str, what: str, statuses: Skipped, inspection: Skipped) -> EosctlError:
+    """The error where neither a worker nor the config topic answers: the topic's own where no worker was named."""
+    if statuses.cause is Cause.NOT_ASKED:
+        try:
+            reader.config_topic(topic)
+        except EosctlError as error:
+            return error
+    return Unreachable(
+        f"{what}: {statuses.reason}; {inspection.reason}",
+        hint="name a worker with --connect-url, or the brokers with -b",
+    )
 
 
 def _written(reader: ClusterReader, evidence: Evidence) -> Mapping[str, WrittenStatus]:
@@ -186,10 +196,7 @@ def list_connectors(session: Session, request: EvidenceRequest) -> ListedConnect
                 f"no connector of Connect group {group_id} is known: {statuses.reason}; {inspection.reason}",
                 hint="give the --group-id that is their own, or leave it out",
             )
-        raise Unreachable(
-            f"no connector is known: {statuses.reason}; {inspection.reason}",
-            hint="name a worker with --connect-url, or the brokers with -b",
-        )
+        raise _unknown(reader, topics["config"], "no connector is known", statuses, inspection)
     cluster_id = read_or_skip(lambda: reader.cluster_id)
     return ListedConnectors(
         as_of=as_of,

@@ -21,7 +21,7 @@ from eosctl.analysis.transactions import (
     streams_applications,
 )
 from eosctl.codecs.transaction_log import decode_log_record, may_begin_with
-from eosctl.errors import EosctlError, Unreachable, UsageError
+from eosctl.errors import EosctlError, Undecodable, Unreachable, UsageError
 from eosctl.model.connectors import ICEBERG_START, ConnectorState
 from eosctl.model.groups import no_such_group
 from eosctl.model.names import TRANSACTION_LOG, coordinator_partition, did_you_mean
@@ -545,10 +545,14 @@ def _segment_records(session: Session, request: LogRequest) -> Iterator[LogRecor
         place = partition_of_segment(path)
         if place is not None and place.topic != TRANSACTION_LOG:
             raise UsageError(f"{path} is a segment of {place}, not of {TRANSACTION_LOG}")
-        segment = LogSegment(path)
+        segment, is_empty = LogSegment(path), True
         for record in segment:
+            is_empty = False
             if may_begin_with(record.key or b"", stem):
                 yield decode_log_record(-1 if place is None else place.partition, record)
+        if segment.cut_bytes and is_empty:
+            reason = f"{path} has no whole record batch: it is no segment of {TRANSACTION_LOG}, or was cut off"
+            raise Undecodable(reason, hint="give a .log file of a __transaction_state partition's directory")
         if segment.cut_bytes:
             session.options.console.warn(
                 f"{path} ends within a batch: its last {segment.cut_bytes} bytes were not read"

@@ -347,8 +347,8 @@ def plan_abort(request: AbortRequest, verdicts: Sequence[Verdict], as_of: int, c
     objections = [(why, each) for each in chosen if (why := _objection(request, each, as_of)) is not None]
     steps = tuple(_abort_step(each.transaction, cluster_id, forced=request.force) for each in chosen)
     if not chosen:
-        where = request.topic_partition if not named else f"{request.topic_partition} of that producer or offset"
-        nothing = f"no transaction is open in {where}, so there is nothing to abort"
+        which = "no transaction of that producer or start offset" if named else "no transaction"
+        nothing = f"{which} is open in {request.topic_partition}, so there is nothing to abort"
         hint = "`eosctl transactions hanging` finds what hangs"
         return Planned(plan=Plan(ABORT, as_of, ()), cluster_id=cluster_id, objections=(nothing,), hint=hint)
     planned = Planned(plan=Plan(ABORT, as_of, steps), cluster_id=cluster_id)

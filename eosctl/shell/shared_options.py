@@ -36,7 +36,7 @@ def _parameter(name: str, annotation: object, default: object, option: OptionInf
 CONNECTION_OPTIONS: Final = (
     _parameter("bootstrap_server", str | None, None, _option(
         "--bootstrap-server", "--bootstrap-servers", "-b", metavar="HOST:PORT,…", panel=CONNECTION,
-        envvar="EOSCTL_BOOTSTRAP_SERVER", help="Bootstrap brokers.")),
+        envvar="EOSCTL_BOOTSTRAP_SERVER", help="Bootstrap brokers of the Kafka cluster.")),
     _parameter("command_config", Path | None, None, _option(
         "--command-config", metavar="FILE", panel=CONNECTION, help="A Java client's properties file, used unchanged.")),
     _parameter("property_", list[str] | None, None, _option(
@@ -71,7 +71,8 @@ OUTPUT_OPTIONS: Final = (
         "--csv-text", panel=OUTPUT,
         help="In CSV, put an apostrophe before a cell that a spreadsheet would read as a formula.")),
     _parameter("color", ColourChoice, ColourChoice.AUTO, _option(
-        "--color", metavar="|".join(ColourChoice), panel=OUTPUT, help="NO_COLOR and FORCE_COLOR are honoured.")),
+        "--color", metavar="|".join(ColourChoice), panel=OUTPUT,
+        help="When to use colours; auto: on a terminal. NO_COLOR and FORCE_COLOR are honoured.")),
     _parameter("no_color", bool, False, _option(
         "--no-color", panel=OUTPUT, envvar=None, help="The same as --color never.")),
     _parameter("quiet", bool, False, _option(

@@ -367,7 +367,7 @@ def validated_values(body: object, url: str) -> list[Mapping[str, Any]]:
 
 PARALLEL: Final = 32
 NOT_PROBED: Final = Skipped(
-    "only the Connect group names this worker, and only a PUT could read its exactly.once.source.support: give its "
+    "its exactly.once.source.support is read with a PUT, which eosctl sends only to workers that you name: give its "
     "--connect-url, or its properties file"
 )
 PREFLIGHT_FIELDS: Final = frozenset({"exactly.once.support", "transaction.boundary", "connector.plugin.version"})

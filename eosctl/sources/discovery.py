@@ -94,7 +94,7 @@ class Discovery:
             return FoundWorkers()
         group = read_connect_groups(self._connections.wire, [group_id])[group_id]
         if isinstance(group, Skipped):
-            return FoundWorkers(unread={f"addresses by group {group_id}": group})
+            return FoundWorkers(unlisted={f"of Connect group {group_id}": group})
         wanted = workers_to_ask(group, self._connections.connect_urls, self._trust())
         with ThreadPoolExecutor(max_workers=PARALLEL) as pool:
             cluster_id = self._connections.wire.cluster_id

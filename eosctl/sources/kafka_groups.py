@@ -593,7 +593,7 @@ def _hidden_groups(wire: Wire) -> Skipped | None:
 
 def _hidden(wire: Wire, probes: Probes, denied: list[str]) -> Skipped | None:
     if denied:
-        names = sorted(probes.names[each] for each in denied)
+        names = sorted((probes.names[each] for each in denied), key=lambda name: (not name[:1].isalnum(), name))
         what = f"{wire.principal} lacks Describe on some of them, and brokers omit these"
-        return Skipped(f"{what}; refused: {first_few(names, most=SHOWN)}", Cause.DENIED)
+        return Skipped(f"{what}; refused are names such as {first_few(names, most=SHOWN)}", Cause.DENIED)
     return None if probes.unknown is None else Skipped(probes.unknown, Cause.DENIED)

@@ -276,7 +276,7 @@ def cluster_partitions(
     for a topic that does not exist, NotAuthorized where Describe on a named topic is missing.
     """
     if broker is not None and broker not in {each.node_id for each in wire.brokers()}:
-        raise UsageError(f"the cluster has no live broker {broker}", hint=f"it has {_numbers(wire)}")
+        raise UsageError(f"the cluster has no live broker {broker}", hint=f"its live brokers: {_numbers(wire)}")
     found: dict[TopicPartition, int] = {}
     for topic in topics:
         if topic.error_code == UNKNOWN_TOPIC_OR_PARTITION:

@@ -137,7 +137,7 @@ class LiveCluster(CoverageLog):
         try:
             return discovery.workers(group_id)
         except EosctlError as error:
-            return FoundWorkers(unread={f"addresses by group {group_id}": Skipped.of(error)})
+            return FoundWorkers(unlisted={f"of Connect group {group_id}": Skipped.of(error)})
 
     @property
     def _unnamed(self) -> FoundWorkers:
@@ -146,7 +146,7 @@ class LiveCluster(CoverageLog):
             if not self._needed:
                 return FoundWorkers()
             self._found = self._find_workers()
-            self.note("worker", self._found.unread, needed=False)
+            self.note("worker", {**self._found.unread, **self._found.unlisted}, needed=False)
         return self._found
 
     def _processes(self) -> frozenset[str] | None:

@@ -248,7 +248,8 @@ def _failure(error: Exception, name: str) -> Exception:
     if number in DENIED:
         return NotAuthorized(principal="the database's user", operation="read", resource=name, hint=str(text))
     if isinstance(number, int) and number >= 2000:
-        return Unreachable(f"source database {name} cannot be reached: {text}")
+        hint = "check host and port, and that the server runs"
+        return Unreachable(f"source database {name} cannot be reached: {text}", hint=hint)
     return Undecodable(f"source database {name} answered with an error: {text} ({number})")
 
 

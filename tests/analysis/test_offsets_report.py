@@ -61,7 +61,7 @@ def test_no_fix_stops_a_connector_of_workers_that_cannot() -> None:
     for name, topics in cases.items():
         before = found(*topics, configs=OWN, settings=worker(version=KafkaVersion(3, 4, 1)))[name].cure
         assert ("/stop" in before, "--stop" in before) == (False, False), name
-        assert "delete it (DELETE /connectors/c; its offsets stay)" in before, name
+        assert "delete the connector (DELETE /connectors/c; its offsets stay)" in before, name
         assert "--stop" in found(*topics, configs=OWN)[name].cure, name
 
 

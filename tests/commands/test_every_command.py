@@ -99,6 +99,8 @@ def test_an_option_that_is_none_is_a_usage_error_of_each_in_json_too(eosctl):
 WRONG = [
     (["doctor", "-b", ""], "is empty: is a variable of your shell not set?"),
     (["offsets", "show", "--connector", "orders", "--connector", ""], "is empty: is a variable of your shell"),
+    (["connector", "list"], "no cluster was named\nhint: give -b"),
+    (["connector", "show", "orders"], "no cluster was named\nhint: give -b"),
     (["doctor", "-b", "broker"], "is not HOST:PORT\nhint: give host and port of each broker"),
     (["migrate-offsets", "--connector", "a", "--to-topic", "t", "--to-worker-topic", "-b", "127.0.0.1:1"], "contrad"),
     (["fence", "--ids-file", "/dev/null", "-b", "127.0.0.1:1"], "--ids-file /dev/null has no transactional ID"),
@@ -107,6 +109,7 @@ WRONG = [
     (["doctor", "-b", "127.0.0.1:1", "--sarif", "/"], "cannot write /: Is a directory\nhint: "),
     (["audit", "-b", "127.0.0.1:1", "--topic", "t", "--report", "/no/x"], "cannot write /no/x: No such file"),
     (["apply", "no.plan"], "No such file or directory\nhint: `eosctl plans list`"),
+    (["transactions", "leftovers", "--prefix", "x", "--commit-listed", "no.txt"], "cannot read --commit-listed no.txt"),
     (["doctor", "--snapshot", "no.snapshot"], "No such file or directory\nhint: `eosctl snapshot save FILE`"),
 ]
 """A row for each kind of mistake that is seen before a cluster is asked, and the words that name it."""

@@ -284,7 +284,7 @@ def test_a_group_without_these_workers_is_the_only_finding(
     assert re.search(
         r"it is a worker of Connect group connect-cluster, not of connect-clusterr\n|"
         r"is not the config topic of Connect group connect-clusterr: transactional ID connect-cluster-connect-cluster "
-        r"writes to it, .*\nhint: give the --group-id that is the topic's own; or give --config-topic",
+        r"writes to it, .*\nhint: give --group-id connect-cluster; or give --config-topic",
         ran.stderr,
     )
     data = json.loads(ran.stdout).get("data", {})

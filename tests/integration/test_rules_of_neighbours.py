@@ -171,7 +171,7 @@ def test_an_own_offsets_topic_that_was_deleted_is_restored(
     admin = AdminClient({"bootstrap.servers": cluster.bootstrap_servers})
     admin.delete_topics(["own-offsets"])["own-offsets"].result(30)
     cure = doctor().sees(condition)[condition]["cure"]
-    assert "create the topic with cleanup.policy=compact, and `eosctl offsets restore" in cure
+    assert "Create the topic with cleanup.policy=compact, and run `eosctl offsets restore" in cure
     topic = NewTopic("own-offsets", 5, 1, config={"cleanup.policy": "compact"})
     admin.create_topics([topic])["own-offsets"].result(30)
     restored = eosctl("offsets", "restore", file, "--connector", "own", "--stop", "--resume", *where(cluster))

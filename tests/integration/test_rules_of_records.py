@@ -115,7 +115,7 @@ def test_a_record_that_is_not_as_connect_writes_it_is_found_until_a_good_one_too
         ("EOS061", CONFIGS): "set exactly.once.source.support to preparing or enabled on every worker",
         ("EOS064", "commit-poisoned"): "change the connector, PUT /connectors/poisoned/config",
         ("EOS066", "target-state-malformed"): "PUT /connectors/malformed/pause or /resume",
-        ("EOS067", CONFIGS): "find out what else writes to this topic",
+        ("EOS067", CONFIGS): "find the client that writes to this topic",
         ("EOS069", "miscounted"): "then resume it (PUT /connectors/miscounted/resume)",
         ("EOS071", "inconsistent"): "POST /connectors/inconsistent/restart",
     }
@@ -162,8 +162,8 @@ def test_an_offset_that_is_not_as_connect_writes_it_is_found_until_it_is_correct
         ): "override bootstrap.servers of the connector's producer, consumer and admin with one value",
         ("EOS085", OFFSETS): "write a tombstone for each key to every partition except the one that murmur2 selects",
         ("EOS086", OFFSETS): "write a tombstone for each other key",
-        ("EOS087", OFFSETS): "write a tombstone under each such key",
-        ("EOS090", "unusable"): "make the connector name its source partition",
+        ("EOS087", OFFSETS): "write a tombstone for each such key",
+        ("EOS090", "unusable"): "have the connector name its source partition",
     }
     doctor.tells(cures)
     file = tmp_path / "unusable.json"

@@ -273,7 +273,7 @@ def test_two_groups_in_one_kafka_cluster(cluster: Sandbox, rest: Rest, eosctl: E
     own = sorted(cluster.directory.glob("worker-[12]/worker.properties"))
     doctor = Doctor(eosctl, tuple(arguments(cluster, own)))
     found = doctor.sees(("EOS022", stranger), ("EOS113", "cluster-o"))
-    assert "give only workers of one Connect cluster" in found["EOS022", stranger]["cure"]
+    assert "give --connect-url only workers of one Connect cluster" in found["EOS022", stranger]["cure"]
     assert "give the connector or the other group another name" in found["EOS113", "cluster-o"]["cure"]
     rest.delete("cluster-o")
     doctor = Doctor(eosctl, (*own_workers(cluster), "--group-id", GROUP))

@@ -35,7 +35,10 @@ PLAIN_OFFSETS_WRITE: Final = FindingKind(
     title="source offset outside any transaction",
     severity=Severity.ERROR,
     cause="The connector had committed in transactions before; a non-transactional write is not atomic with its data.",
-    fix="find the writer: a worker with exactly-once support off (`eosctl upgrade-check --to enabled`), or a tool",
+    fix=(
+        "find the writer: a worker with exactly-once support off (`eosctl upgrade-check --to enabled` names it), "
+        "or a tool"
+    ),
     source="KIP-618",
     commands=("audit",),
 )
@@ -80,9 +83,10 @@ OFFSETS_ALTERED: Final = FindingKind(
     cause="While the connector was stopped, its own transactional ID committed another offset, or a tombstone, "
     "without data. PATCH and DELETE on the connector's offsets do this. The records between both offsets are in "
     "the output again, or are missing there. It is an info if no record was skipped or repeated.",
-    fix="inform the readers of its topics; `data` of the finding has the records of both times. To read "
-    "the skipped records: `eosctl offsets restore <file> --connector <connector>` and the offset "
-    "before",
+    fix=(
+        "inform the readers of its topics; `data` of the finding has the records of both times. To read the "
+        "skipped records, set the earlier offset: `eosctl offsets restore <file> --connector <connector>`"
+    ),
     source="KIP-875",
     commands=("audit",),
 )
@@ -154,7 +158,7 @@ DATA_WITHOUT_OFFSETS: Final = FindingKind(
     name="data-without-offsets",
     title="data committed without source offsets",
     severity=Severity.ERROR,
-    cause="A transaction with data and no source offsets: a restart reads and writes its records again.",
+    cause="The transaction has data and no source offsets. A task that restarts writes the records again.",
     fix="find the writer by its producer ID: `eosctl transactions list --producer-id <producer-id>`. If "
     "that is a task of the connector, look for null offsets in its connector-specific offsets topic "
     "(workers from 3.8 on): `eosctl explain EOS089`",
@@ -178,7 +182,7 @@ MIXED_MARKERS: Final = FindingKind(
     title="transaction committed and aborted",
     severity=Severity.ERROR,
     cause="The transaction was committed in one partition and aborted in another, so consumers miss part of its data.",
-    fix="compare the markers by kafka-dump-log.sh; `eosctl transactions log` shows the coordinator's decision",
+    fix="compare the markers with kafka-dump-log.sh; `eosctl transactions log` shows the coordinator's decision",
     source="KIP-98",
     commands=("audit",),
 )
@@ -187,7 +191,7 @@ DATA_OUTSIDE_TRANSACTION: Final = FindingKind(
     name="data-outside-transaction",
     title="data outside any transaction",
     severity=Severity.ERROR,
-    cause="Records that were written to an output topic outside any transaction are repeated after a crash.",
+    cause="A task that crashes and restarts repeats records that were written outside a transaction.",
     fix="find the writer: a worker with exactly-once support off, or another application that writes here",
     source="KIP-618",
     commands=("audit",),
@@ -320,7 +324,10 @@ LOST_RANGE: Final = FindingKind(
     title="offsets missing in the log",
     severity=Severity.ERROR,
     cause="Batches are missing in the middle of the log. A warning where the cleanup policy is not known.",
-    fix="compare with another replica; only while a topic is compacted are batches removed in the middle of its log",
+    fix=(
+        "compare the segments of another replica (kafka-dump-log.sh). Kafka removes batches in the middle of a log "
+        "only if the topic is compacted"
+    ),
     source="Kafka's record batch format",
     commands=("audit",),
 )
@@ -330,7 +337,7 @@ UNREADABLE_RANGE: Final = FindingKind(
     title="offsets that cannot be read",
     severity=Severity.WARNING,
     cause="Batches are damaged, or no broker serves them: the audit judges nothing there.",
-    fix="compare with another replica by kafka-dump-log.sh on its segment",
+    fix="compare the segments of another replica with kafka-dump-log.sh",
     source="Kafka's record batch format",
     commands=("audit",),
 )
@@ -412,8 +419,10 @@ MIRROR_UNKNOWN: Final = FindingKind(
     name="mirror-unknown",
     title="target records equal no source record",
     severity=Severity.WARNING,
-    cause="A transform (SMT) changed them, another writer writes to the target topic, or the source no longer "
-    "holds the original records: cannot-tell.",
+    cause=(
+        "A transform (SMT) changed them, another writer writes to the target topic, or the source no longer holds "
+        "the original records. The verdict on these records is cannot-tell."
+    ),
     fix="compare the records at the offsets that the finding names on both sides; let only the mirror write there",
     source="MirrorSourceTask.convertRecord",
     commands=("mirror audit",),

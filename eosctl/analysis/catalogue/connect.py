@@ -10,8 +10,10 @@ SILENT: Final = FindingKind(
     title="worker does not answer",
     severity=Severity.ERROR,
     cause="Only the worker itself can report its settings.",
-    fix="start the worker or correct its address (--connect-url); if it was removed permanently, give --connect-url "
-    "without it (the group drops it after session.timeout.ms, 10 s by default)",
+    fix=(
+        "start the worker or correct its address (--connect-url). If the worker was removed permanently, give "
+        "--connect-url without it: the group drops it after session.timeout.ms (10 s by default)"
+    ),
     source="RootResource.serverInfo",
 )
 OTHER_KAFKA: Final = FindingKind(
@@ -41,7 +43,10 @@ NOWHERE: Final = FindingKind(
     title="exactly-once is not enabled",
     severity=Severity.WARNING,
     cause="exactly.once.source.support is disabled unless it is set; preparing alone gives no transactions to tasks.",
-    fix="`eosctl upgrade-check --to preparing`, then `eosctl upgrade-check --to enabled`",
+    fix=(
+        "set preparing, then enabled, on every worker in two rolling restarts: `eosctl upgrade-check --to "
+        "preparing`, then `eosctl upgrade-check --to enabled`, name the next worker"
+    ),
     source="KIP-618; DistributedConfig.exactlyOnceSourceEnabled",
 )
 CONTRADICTION: Final = FindingKind(
@@ -50,7 +55,10 @@ CONTRADICTION: Final = FindingKind(
     title="file and worker contradict each other",
     severity=Severity.WARNING,
     cause="A worker reads its properties file only when it starts.",
-    fix="restart the workers whose file was changed, one after the other; or give the file that they run with",
+    fix=(
+        "restart the workers whose file was changed, one after the other; or give --worker-config the files that "
+        "they run with"
+    ),
     source="ConnectDistributed.main",
 )
 INVALID: Final = FindingKind(
@@ -69,7 +77,10 @@ DRAFT: Final = FindingKind(
     severity=Severity.WARNING,
     cause="The draft of KIP-618 has exactly.once.source.enabled and tasks-count-<connector>; releases have "
     "exactly.once.source.support and tasks-fencing-<connector>.",
-    fix="replace exactly.once.source.enabled=true by exactly.once.source.support=preparing, roll, then enabled, roll",
+    fix=(
+        "in every worker's file replace exactly.once.source.enabled=true by exactly.once.source.support=preparing, "
+        "and restart the workers one by one. Then set it to enabled, and restart them one by one again"
+    ),
     source="KIP-618; KafkaConfigBackingStore.TASK_COUNT_RECORD_PREFIX",
 )
 DIFFER: Final = FindingKind(
@@ -90,7 +101,10 @@ TWO_STEPS_AWAY: Final = FindingKind(
     severity=Severity.ERROR,
     cause="Every worker must be preparing before any is enabled. A leader that is disabled writes its task count "
     "records outside a transaction, and no new leader can fence it. As a zombie it may write a record too late.",
-    fix="`eosctl upgrade-check --to preparing`, and roll to preparing first",
+    fix=(
+        "set exactly.once.source.support=preparing on every worker first, and restart them one by one: `eosctl "
+        "upgrade-check --to preparing` names the next worker"
+    ),
     source="KIP-618",
     commands=("upgrade-check",),
 )
@@ -117,7 +131,7 @@ NO_GROUP: Final = FindingKind(
     title="no such group of workers",
     severity=Severity.ERROR,
     cause="Transactional IDs begin with the group.id: with a wrong group.id every finding about them is wrong.",
-    fix="give --group-id the workers' group.id, and -b their brokers",
+    fix="give --group-id the group.id of the workers, and -b the brokers of their bootstrap.servers",
     source="KIP-618; Worker.taskTransactionalId, WorkerCoordinator.protocolType",
     commands=("migrate-offsets", "offsets restore", "offsets create-connector"),
     is_misnaming=True,
@@ -137,8 +151,10 @@ STRANGER: Final = FindingKind(
     title="worker that knows other connectors",
     severity=Severity.ERROR,
     cause="The worker belongs to another Connect cluster, or does not keep up with the config topic.",
-    fix="give only workers of one Connect cluster; if it is of this one, look for errors of KafkaBasedLog in its log "
-    "and restart it",
+    fix=(
+        "give --connect-url only workers of one Connect cluster. If the worker belongs to this cluster, look for "
+        "errors of KafkaBasedLog in its log, and restart it"
+    ),
     source="DistributedHerder.connectors",
 )
 PROTOCOL: Final = FindingKind(
@@ -156,8 +172,10 @@ MOVING: Final = FindingKind(
     name="tasks-moving",
     title="tasks are moving",
     severity=Severity.WARNING,
-    cause="While a worker is down its tasks wait for it (scheduled.rebalance.max.delay.ms, 5 minutes); a second "
-    "restart before that ends moves them twice.",
+    cause=(
+        "While a worker is down, its tasks wait for it (scheduled.rebalance.max.delay.ms, 5 minutes). If another "
+        "worker restarts before this delay ends, the tasks move twice."
+    ),
     fix="wait: `eosctl upgrade-check --to <phase> --wait 300` ends when the group is at rest",
     source="KIP-415; IncrementalCooperativeAssignor.handleLostAssignments",
 )
@@ -296,9 +314,11 @@ NEVER_ASKED: Final = FindingKind(
     name="exactly-once-not-required",
     title="exactly.once.support is not required",
     severity=Severity.INFO,
-    cause="The default, `requested`, checks nothing. A worker that is not enabled refuses `required` (400). Both "
-    "the worker that gets the request and the leader check it. So does each worker for a connector that does not "
-    "implement exactlyOnceSupport().",
+    cause=(
+        "The default, `requested`, checks nothing. With `required`, a worker that is not enabled refuses the "
+        "config (400), and so does every worker if the connector does not implement exactlyOnceSupport(). Both the "
+        "worker that gets the request and the leader check it."
+    ),
     fix="set exactly.once.support=required: PUT /connectors/<connector>/config",
     source="KIP-618; DistributedHerder.validateSourceConnectorExactlyOnceSupport",
 )
@@ -419,8 +439,11 @@ UNEVEN: Final = FindingKind(
     name="mirror-partition-unassigned",
     title="source partition of a mirror in no task or in two",
     severity=Severity.ERROR,
-    cause="MirrorSource gives each source partition to exactly one task, in task.assigned.partitions of the task's "
-    "config. One that is in two tasks is mirrored twice, one that is in none is not mirrored; all tasks are RUNNING.",
+    cause=(
+        "MirrorSource gives each source partition to exactly one task, in task.assigned.partitions of the task's "
+        "config. A partition in two tasks is mirrored twice; a partition in no task is not mirrored. All tasks are "
+        "RUNNING."
+    ),
     fix="have the connector make its task configs again: PUT /connectors/<connector>/config with its present config, "
     "then look at its task configs: `eosctl inspect-config --connector <connector>`",
     source="MirrorSourceConnector.taskConfigs, MirrorSourceConfig.taskConfigForTopicPartitions (from 3.5 on)",
@@ -494,15 +517,17 @@ QUIET: Final = FindingKind(
     name="task-quiet",
     title="task without a commit for longer than in its history",
     severity=Severity.WARNING,
-    cause="A task commits a transaction for what its connector's poll returns. Without changes it commits nothing. "
-    "If the connector waits for ever in poll, it commits nothing either: the task is RUNNING in both cases. So "
-    "this is no proof of a fault; the source may be idle. The rule reports a task without a commit for a minute "
-    "and for three times the longest interval between its earlier commits. It is a warning if the history "
-    "reaches back a week, otherwise an info. Commits at random times at a constant rate are found with a "
-    "probability below 0.6 % during a time as long as the history. A transform that drops every record, or "
-    "errors.tolerance=all, has the same effect: Connect writes no offset for a dropped record, so the position "
-    "does not move, and the source keeps its log from that position. While a task is PAUSED it commits nothing "
-    "either, and the pause counts as an interval.",
+    cause=(
+        "A task commits a transaction for what its connector's poll returns. Without changes it commits nothing. "
+        "If the connector waits for ever in poll, it commits nothing either: the task is RUNNING in both cases. So "
+        "this is no proof of a fault; the source may be idle. The rule reports a task without a commit for a "
+        "minute and for three times the longest interval between its earlier commits. It is a warning if the "
+        "history reaches back a week, otherwise an info. If a task commits at random times at a constant rate, the "
+        "rule reports it with a probability below 0.6 % during a time as long as the history. A transform that "
+        "drops every record, or errors.tolerance=all, has the same effect: Connect writes no offset for a dropped "
+        "record, so the position does not move, and the source keeps its log from that position. While a task is "
+        "PAUSED it commits nothing either, and the pause counts as an interval."
+    ),
     fix="look whether the source has changes that are not in the topics. If it has none, do nothing (a heartbeat "
     "of the connector, such as Debezium's heartbeat.interval.ms, shows the difference). If it has some, find where "
     "the connector waits (jstack of the worker: thread task-thread-<connector>-<task>), then restart the task: "

@@ -10,7 +10,7 @@ NO_OFFSETS: Final = FindingKind(
     title="nothing to move",
     severity=Severity.WARNING,
     cause="The source topic holds no offset of the connector: it will begin from nothing.",
-    fix="is this the topic that the connector uses? --offsets-topic names another",
+    fix="check that the connector uses this topic; --offsets-topic names another one",
     source="KIP-618",
     commands=("migrate-offsets",),
 )
@@ -21,7 +21,7 @@ SOURCE_TOPIC_ASSUMED: Final = FindingKind(
     severity=Severity.WARNING,
     cause="The connector does not exist, and the config topic no longer holds its config. If it had a "
     "connector-specific offsets topic, the worker-global offsets topic holds copies that may be older.",
-    fix="--offsets-topic names the topic that it used",
+    fix="give --offsets-topic with the connector-specific topic that it used",
     source="KIP-618",
     commands=("migrate-offsets",),
 )
@@ -43,7 +43,10 @@ TARGET_CONNECTOR_UNKNOWN: Final = FindingKind(
     title="state of the target connector is unknown",
     severity=Severity.WARNING,
     cause="A connector that runs while its offsets are written ignores them and continues from its earlier offsets.",
-    fix="--to-connect-url or --to-config-topic lets eosctl look; if it runs there, stop it first",
+    fix=(
+        "give --to-connect-url or --to-config-topic, so that eosctl can look; if the connector runs there, stop it "
+        "first"
+    ),
     source="KIP-875",
     commands=("migrate-offsets",),
 )
@@ -53,18 +56,23 @@ TARGET_CONNECTOR_EXISTS: Final = FindingKind(
     title="target connector exists",
     severity=Severity.WARNING,
     cause="It keeps its config and resumes from the other connector's offsets.",
-    fix="check that both connectors read the same source. If they do not, take another name, or delete it first",
+    fix=(
+        "check that both connectors read the same source. If they do not, take another name, or delete the target "
+        "connector first"
+    ),
     source="KIP-618",
     commands=("migrate-offsets",),
 )
 WORKERS_ANSWER_OTHERWISE: Final = FindingKind(
     id="EOS405",
     name="workers-answer-otherwise",
-    title="workers answer other offsets",
+    title="workers report other offsets",
     severity=Severity.ERROR,
     cause="The workers keep the connector's offsets somewhere else than in the topic that the plan reads.",
-    fix="name the workers' topic: --worker-offsets-topic is their offset.storage.topic; --offsets-topic reads the "
-    "offsets from another topic, regardless of the workers' answer",
+    fix=(
+        "give --worker-offsets-topic with the workers' offset.storage.topic. --offsets-topic reads the offsets "
+        "from another topic, regardless of the workers' answer"
+    ),
     source="KIP-875",
     commands=("migrate-offsets",),
 )
@@ -74,7 +82,7 @@ KEY_IN_FOREIGN_PARTITION: Final = FindingKind(
     title="target has the key in another partition",
     severity=Severity.ERROR,
     cause="A Java producer writes the key to the partition that murmur2 selects. The topic would keep both values.",
-    fix="move to a new topic",
+    fix="move to a new topic: --to-topic TOPIC",
     source="KafkaBasedLog.send, KafkaOffsetBackingStore.set",
     commands=("migrate-offsets",),
 )
@@ -125,12 +133,14 @@ CONNECTOR_UNKNOWN: Final = FindingKind(
 POSITION_AT_SOURCE: Final = FindingKind(
     id="EOS411",
     name="position-at-source",
-    title="what the source has of a position",
+    title="position that the source may no longer have",
     severity=Severity.WARNING,
     cause="A connector can begin only where its source still has what follows. PostgreSQL streams no change before "
     "the slot's confirmed_flush_lsn to Debezium, regardless of Debezium's offset. It is an info if the source has "
     "all changes or was not read.",
-    fix="--source-dsn asks a PostgreSQL; rows that the source no longer streams are sent again by a new snapshot",
+    fix=(
+        "give --source-dsn to check it in PostgreSQL. To get rows that the source no longer streams, run a new snapshot"
+    ),
     source="KIP-875; StartLogicalReplication of PostgreSQL",
     commands=("offsets restore", "offsets create-connector"),
 )
@@ -143,7 +153,7 @@ OFFSET_UNLIKE_BEFORE: Final = FindingKind(
     "misspelt or edited file causes this. A task that does not find its member begins from nothing, or fails. A "
     "warning where only members that the kind of source does not need differ, as in Debezium's snapshots, or with "
     "--force.",
-    fix="compare with BEFORE in the plan, correct the file; --force writes the offset unchanged",
+    fix="compare the offset with BEFORE in the plan, and correct the file; --force writes the offset unchanged",
     source="KIP-875",
     commands=("offsets restore", "offsets create-connector"),
 )
@@ -265,8 +275,8 @@ OWN_KAFKA_CLIENT: Final = FindingKind(
     name="own-kafka-client",
     title="connector has an additional Kafka client",
     severity=Severity.INFO,
-    cause="The connector makes it without Connect; its ACLs are not planned.",
-    fix="find the topics of that client in the connector's documentation",
+    cause="The connector creates this client itself, without Connect, so acl-plan does not plan its ACLs.",
+    fix="find the topics of that client in the connector's documentation, and grant them to its principal",
     source="`eosctl acl-plan`",
     commands=("acl-plan",),
 )
@@ -287,7 +297,7 @@ SETTING_HIDDEN: Final = FindingKind(
     severity=Severity.INFO,
     cause="Brokers do not show its value, or whether it is set. Super users need no ACL. With "
     "allow.everyone.if.no.acl.found=true every principal may use a resource without ACLs.",
-    fix="look into the brokers' settings; name super users with --super-user User:NAME",
+    fix="read the setting in a broker's server.properties; name super users with --super-user User:NAME",
     source="KIP-504",
     commands=("acl-plan",),
 )
@@ -306,8 +316,10 @@ DENIED: Final = FindingKind(
     name="acl-denied",
     title="needed, but denied",
     severity=Severity.ERROR,
-    cause="A denial wins over every ACL that allows.",
-    fix="remove the denial; adding the binding does not help, because a denial wins",
+    cause="A DENY ACL wins over every ALLOW ACL.",
+    fix=(
+        "remove the DENY ACL with `kafka-acls.sh --bootstrap-server <broker> --remove`; another ALLOW ACL does not help"
+    ),
     source="KIP-11",
     commands=("acl-plan",),
 )
@@ -317,7 +329,7 @@ PARTLY_DENIED: Final = FindingKind(
     title="needed, and denied in part",
     severity=Severity.WARNING,
     cause="A DENY ACL covers a part of a needed permission: some hosts, some names, or Describe.",
-    fix="remove the denial, or be sure that it never meets Connect's clients",
+    fix="remove the DENY ACL, or make sure that it applies to no host or name of Connect's clients",
     source="KIP-11",
     commands=("acl-plan",),
 )
@@ -342,8 +354,10 @@ TENANTS: Final = FindingKind(
     cause="With exactly-once, each connector writes its offsets with its own principal. Principals that may write "
     "one offsets topic can overwrite the offsets of each other's connectors, and a record has nothing that shows "
     "who wrote it.",
-    fix="if connectors belong to different teams, give each connector its own offsets topic: `eosctl "
-    "migrate-offsets --connector <connector> --to-topic <topic>`",
+    fix=(
+        "if the connectors belong to different teams, give each connector its own offsets topic: `eosctl "
+        "migrate-offsets --connector <connector> --to-topic <topic>`"
+    ),
     source="KIP-618; Worker.offsetStoreForExactlyOnceSourceTask",
 )
 REQUIRED_MISSING: Final = FindingKind(
@@ -353,8 +367,10 @@ REQUIRED_MISSING: Final = FindingKind(
     severity=Severity.ERROR,
     cause="A worker or a connector fails without it: `eosctl acl-plan --explain` names the feature that needs it, "
     "and how it is used.",
-    fix="`eosctl acl-plan --plan-file FILE` plans the missing ACLs for `eosctl apply FILE`; --emit kafka-acls "
-    "prints it for Kafka's own tool",
+    fix=(
+        "`eosctl acl-plan --plan-file FILE` plans the missing ACLs for `eosctl apply FILE`; --emit kafka-acls "
+        "prints them for Kafka's own tool"
+    ),
     source="`eosctl acl-plan`",
     commands=("acl-plan",),
 )

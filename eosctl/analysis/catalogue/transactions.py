@@ -15,7 +15,7 @@ ONCE_RESUMED: Final = "a PAUSED task initializes its ID when it is resumed, and 
 NO_LEADER_ID: Final = FindingKind(
     id="EOS110",
     name="leader-id-unknown",
-    title="no leader ever prepared",
+    title="leader's transactional ID is unknown",
     severity=Severity.ERROR,
     cause="A leader that is preparing or enabled initializes connect-cluster-<group.id> after its election. The ID "
     "expires when the leader writes nothing for transactional.id.expiration.ms; with connect.protocol=sessioned a "
@@ -51,7 +51,11 @@ OVERDUE: Final = FindingKind(
     cause="A coordinator aborts a transaction that is Ongoing for longer than its timeout. In PrepareCommit and "
     "PrepareAbort the outcome is decided, and no timeout applies: markers wait for leaderless partitions, or, with "
     "brokers before 3.8, for ever (KAFKA-16352). Fencing is refused there (CONCURRENT_TRANSACTIONS).",
-    fix=f"for Ongoing: eosctl fence --transactional-id <id>; for Prepare*: {IN_PREPARE}",
+    fix=(
+        "for Ongoing: `eosctl fence --transactional-id <id>`. For Prepare*: bring back the leaders of its "
+        "partitions (`kafka-topics.sh --bootstrap-server <broker> --describe --unavailable-partitions`); where all "
+        "have one, restart the broker that coordinates the ID"
+    ),
     source="KIP-98, KAFKA-16352; TransactionCoordinator.abortTimedOutTransactions, "
     "TransactionMarkerChannelManager.addTxnMarkersToSend",
 )
@@ -68,7 +72,7 @@ COLLISION: Final = FindingKind(
 PREFIX: Final = FindingKind(
     id="EOS114",
     name="transactional-id-prefix",
-    title="one connector's name begins another's",
+    title="name of a connector is a prefix of another's",
     severity=Severity.WARNING,
     cause="Transactional IDs are <group.id>-<connector>-<task>. An ACL names one ID or a prefix of IDs. The prefix "
     "of one connector's tasks also covers the tasks of the other connector.",
@@ -204,9 +208,11 @@ WITHOUT_TIMEOUT: Final = FindingKind(
     name="transaction-without-timeout",
     title="transactions that no timeout ends",
     severity=Severity.WARNING,
-    cause="The largest timeout (2147483647 ms) means two-phase commit (KIP-939). From 4.1 on a coordinator never "
-    "aborts such a transaction; older brokers abort it after 24.8 days. While its producer is lost, readers that "
-    "read committed are stalled.",
+    cause=(
+        "The largest timeout (2147483647 ms) means two-phase commit (KIP-939). From 4.1 on a coordinator never "
+        "aborts such a transaction; older brokers abort it after 24.8 days. While its producer is lost, "
+        "read_committed consumers are stalled."
+    ),
     fix="for a connector: remove producer.override.transaction.two.phase.commit.enable and the largest "
     "producer.override.transaction.timeout.ms, PUT /connectors/<connector>/config, which restarts its tasks. For an "
     "application: nothing where it means two-phase commit; it ends its transactions itself, and `eosctl fence` aborts "
@@ -218,7 +224,7 @@ WITHOUT_TIMEOUT: Final = FindingKind(
 BROKEN_LOG: Final = FindingKind(
     id="EOS305",
     name="transaction-log-broken",
-    title="records of the transaction log that contradict each other",
+    title="contradicting records in the transaction log",
     severity=Severity.ERROR,
     cause="Under one producer ID an epoch never falls, and each state follows certain others. A record contradicts "
     "the record before it for one of three reasons. The log is damaged. Another client than a coordinator wrote to "
@@ -239,9 +245,11 @@ CONTENDED: Final = FindingKind(
     cause="Each InitProducerId fences the producer that had the ID. Two clients with one ID that start again when they "
     "are fenced do so for ever, and abort each other's transactions. A client that fails at its start and is started "
     "again looks the same, unless the settings change back and forth; then it is a warning.",
-    fix="give each client an ID of its own (transactional.id, Spring's transactionIdPrefix, Flink's "
-    "transactionalIdPrefix, Streams' application.id; in Connect another name for one connector). Where only one client "
-    "has the ID: find in its log why it starts again",
+    fix=(
+        "give each client its own ID (transactional.id, Spring's transactionIdPrefix, Flink's "
+        "transactionalIdPrefix, Streams' application.id; in Connect another name for one connector). Where only "
+        "one client has the ID: find in its log why it starts again"
+    ),
     source="KIP-98; TransactionMetadata.prepareIncrementProducerEpoch, TransactionMetadata.prepareFenceProducerEpoch",
     commands=("transactions history",),
 )
@@ -457,7 +465,10 @@ WORKER_TIMEOUTS: Final = FindingKind(
     "worker.sync.timeout.ms (3 s by default). Otherwise the task is FAILED. In a rebalance a worker waits "
     "task.shutdown.graceful.timeout.ms (5 s) for its tasks to end. After rebalance.timeout.ms (60 s) the group "
     "continues without the worker, and assigns its tasks to other workers while the old tasks still run.",
-    fix="remove both settings from the worker's file, and restart the workers one by one",
+    fix=(
+        "remove worker.sync.timeout.ms, task.shutdown.graceful.timeout.ms and rebalance.timeout.ms from the "
+        "worker's file, and restart the workers one by one"
+    ),
     source="DistributedHerder.fenceZombieSourceTasks, Worker.stopAndAwaitTasks, WorkerCoordinator.metadata",
 )
 NOT_PROVED: Final = FindingKind(

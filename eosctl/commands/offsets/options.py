@@ -21,7 +21,7 @@ OffsetsTopic: TypeAlias = Annotated[
     typer.Option(
         metavar="TOPIC",
         envvar="EOSCTL_OFFSETS_TOPIC",
-        help="The connector-specific offsets topic; overrides offsets.storage.topic of their configs.",
+        help="The connector-specific offsets topic; overrides offsets.storage.topic of the connectors' configs.",
     ),
 ]
 ExactlyOnce: TypeAlias = Annotated[

@@ -19,14 +19,16 @@ from eosctl.shell.options import GlobalOptions, answer, previewing, showing, wri
 app = typer.Typer()
 
 AbortTopic: TypeAlias = Annotated[str, typer.Option(metavar="TOPIC", help="The topic.")]
-AbortPartition: TypeAlias = Annotated[int, typer.Option(metavar="N", min=0, help="The partition.")]
+AbortPartition: TypeAlias = Annotated[int, typer.Option(metavar="N", min=0, help="The partition of the topic.")]
 StartOffset: TypeAlias = Annotated[
     int | None, typer.Option(metavar="OFFSET", min=0, help="Only the transaction that begins there.")
 ]
 OfProducer: TypeAlias = Annotated[int | None, typer.Option(metavar="ID", min=0, help="Only this producer ID.")]
-RefuseYounger: TypeAlias = Annotated[float, typer.Option(metavar="MINUTES", min=0, help="Refuse younger ones.")]
+RefuseYounger: TypeAlias = Annotated[
+    float, typer.Option(metavar="MINUTES", min=0, help="Refuse transactions that are open for a shorter time.")
+]
 ForceAbort: TypeAlias = Annotated[
-    bool, typer.Option("--force", help="Abort even if it does not hang; this may split the transaction.")
+    bool, typer.Option("--force", help="Abort the transaction even if it does not hang; this may split it.")
 ]
 EndPlanFile: TypeAlias = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Write the plan there for `eosctl apply`, and do nothing.")
@@ -81,7 +83,10 @@ Watch: TypeAlias = Annotated[
 
 MissingMarkers: TypeAlias = Annotated[
     bool,
-    typer.Option("--missing-markers", help="Only write missing markers of its commit; this needs Alter."),
+    typer.Option(
+        "--missing-markers",
+        help="Only write missing commit markers of the transaction; this needs Alter on the cluster.",
+    ),
 ]
 
 
@@ -130,17 +135,20 @@ def commit(
         return answer(options, committed, view_plan_answer)
 
 
-LeftPrefix: TypeAlias = Annotated[str, typer.Option(metavar="TEXT", help="IDs that begin with it.")]
+LeftPrefix: TypeAlias = Annotated[str, typer.Option(metavar="TEXT", help="Transactional IDs with this prefix.")]
 CommitList: TypeAlias = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help="Commit these: ID, producer ID and epoch on each line (- is stdin)."),
+    typer.Option(
+        metavar="FILE",
+        help="Commit the transactions in this file: ID, producer ID and epoch on each line (- is stdin).",
+    ),
 ]
 FlinkState: TypeAlias = Annotated[
     Path | None,
-    typer.Option(metavar="PATH", help="Commit what this checkpoint (chk-N) of a Flink job holds."),
+    typer.Option(metavar="PATH", help="Commit the transactions in this checkpoint (chk-N) of a Flink job."),
 ]
 FenceRest: TypeAlias = Annotated[
-    bool, typer.Option("--fence-rest", help="Fence the other open ones, which aborts their transactions.")
+    bool, typer.Option("--fence-rest", help="Fence all other IDs with an open transaction, which aborts it.")
 ]
 
 
@@ -172,7 +180,11 @@ def leftovers(
     """
     from eosctl.operations import leftovers, transaction_ends
 
-    decided = None if commit_listed is None else decided_transactions(read_ids(commit_listed), commit_listed)
+    decided = (
+        None
+        if commit_listed is None
+        else decided_transactions(read_ids(commit_listed, "--commit-listed"), commit_listed)
+    )
     kept = None if flink_checkpoint is None else leftovers.read_checkpoint(flink_checkpoint, prefix)
     if kept is not None:
         decided = tuple(dict.fromkeys((*(decided or ()), *kept.transactions)))

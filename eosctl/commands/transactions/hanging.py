@@ -14,7 +14,9 @@ app = typer.Typer()
 SearchedBroker: TypeAlias = Annotated[
     int | None, typer.Option(metavar="ID", help="Only partitions with a replica on this broker.")
 ]
-LeaveYounger: TypeAlias = Annotated[float, typer.Option(metavar="MINUTES", min=0, help="Ignore younger transactions.")]
+LeaveYounger: TypeAlias = Annotated[
+    float, typer.Option(metavar="MINUTES", min=0, help="Ignore transactions that are open for a shorter time.")
+]
 
 
 @app.command()

@@ -16,16 +16,24 @@ app = typer.Typer()
 
 States: TypeAlias = Annotated[
     list[TransactionState] | None,
-    typer.Option(metavar="STATE", help="Ongoing, Empty, … May be repeated.", show_default=False),
+    typer.Option(
+        metavar="STATE",
+        help="Only transactional IDs in this state, such as Ongoing. May be repeated.",
+        show_default=False,
+    ),
 ]
 ProducerIds: TypeAlias = Annotated[
-    list[int] | None, typer.Option(metavar="ID", help="Held by this producer. May be repeated.", show_default=False)
+    list[int] | None,
+    typer.Option(
+        metavar="ID", help="Only transactional IDs that this producer ID holds. May be repeated.", show_default=False
+    ),
 ]
 IdExpression: TypeAlias = Annotated[
-    str | None, typer.Option(metavar="REGEX", help="IDs that this regular expression matches as a whole.")
+    str | None,
+    typer.Option(metavar="REGEX", help="Only transactional IDs that this regular expression matches as a whole."),
 ]
 LongerThan: TypeAlias = Annotated[
-    float | None, typer.Option(metavar="SECONDS", min=0, help="Open for longer than this.")
+    float | None, typer.Option(metavar="SECONDS", min=0, help="Only transactions that are open for longer than this.")
 ]
 OwnerName: TypeAlias = Annotated[
     str | None, typer.Option(metavar="NAME", help="Only IDs of this connector, group ID, task (orders-0) or shape.")

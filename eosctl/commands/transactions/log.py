@@ -23,14 +23,18 @@ SegmentFiles: TypeAlias = Annotated[
     ),
 ]
 LogPartitions: TypeAlias = Annotated[
-    int | None, typer.Option(metavar="N", min=1, help="The number of partitions of __transaction_state.")
+    int | None,
+    typer.Option(
+        metavar="N", min=1, help="The number of partitions of __transaction_state. [default: from the cluster]"
+    ),
 ]
 ExpirationMs: TypeAlias = Annotated[
-    int | None, typer.Option(metavar="MS", min=1, help="The brokers' transactional.id.expiration.ms.")
+    int | None,
+    typer.Option(metavar="MS", min=1, help="The brokers' transactional.id.expiration.ms. [default: from the cluster]"),
 ]
 HistoryIds: TypeAlias = Annotated[list[str] | None, typer.Argument(metavar="ID", help="These transactional IDs.")]
 Prefix: TypeAlias = Annotated[
-    str | None, typer.Option(metavar="TEXT", help="All IDs that begin with it.", show_default=False)
+    str | None, typer.Option(metavar="TEXT", help="All transactional IDs with this prefix.", show_default=False)
 ]
 
 WithProducers: TypeAlias = Annotated[

@@ -196,7 +196,8 @@ def _theme(theme: str, entries: Sequence[Entry], proofs: Mapping[str, str]) -> I
         yield f"`{kind.name}`, *{kind.severity.value}{_bounds(rule)}.*{f' {rule.question}' if rule else ''}\n"
         yield f"{kind.cause}\n"
         fixes = [_sentence(fix[0].upper() + fix[1:] if number else fix) for number, fix in enumerate(kind.fixes)]
-        yield f"Fix: {' '.join(fixes)}\n"
+        yield f"Fix: {fixes[0]}\n"
+        yield from (f"{older}\n" for older in fixes[1:])
         yield _small_print(kind, rule, commands, proofs.get(kind.id)) + "\n"
 
 

@@ -448,7 +448,7 @@ BEHIND = Table(
         GroupLagRow,
         "group_id partitions lag_records.readable lag_records.aborted lag_records.markers uncounted held_back",
     ),
-    title="Consumer groups, if they read committed",
+    title="Consumer groups with lag, counted as for read_committed",
     empty="no consumer group is behind",
     most=20,
 )

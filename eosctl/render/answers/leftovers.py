@@ -81,7 +81,9 @@ def view_leftovers(found: Leftovers) -> Document:
         cluster_id=found.cluster_id,
         data=LeftoversData(leftovers=rows, prefix=found.prefix, ids=found.ids),
         blocks=(LEFTOVERS,),
-        prose=(f"{len(rows):,} of {pluralize(found.ids, 'transactional ID')} with this prefix have one open.",),
+        prose=(
+            f"Unfinished transactions: {len(rows):,} of {pluralize(found.ids, 'transactional ID')} with this prefix.",
+        ),
         notes=(*_missing(found), *_of_flink(found), *unread, *found.notes),
     )
 

@@ -337,7 +337,9 @@ def _stores(candidates: tuple[OffsetStores, ...]) -> StoresRow:
         worker_global=None if general is None else str(general.place),
         connector_specific=None if own is None else str(own.place),
         written_to=str(first.written_to),
-        words=" or: ".join(each.words for each in (first, *others)),
+        words=f"not known whether exactly-once is enabled: either {first.words}, or {others[0].words}"
+        if others
+        else first.words,
     )
 
 
