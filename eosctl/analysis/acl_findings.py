@@ -1,7 +1,6 @@
 """Faults of Connect clusters before any ACL is compared: names that collide, overrides that Connect refuses, topics
 that no config names, clients without an owner."""
 
-import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Final
 
@@ -19,6 +18,7 @@ from eosctl.analysis.output_topics import (
     renames_topics,
     signals_topic,
 )
+from eosctl.late_pattern import late_pattern
 from eosctl.model.acl_plan import AclDifference, AclRequest, PlannedBinding
 from eosctl.model.acls import ALLOW_EVERYONE, SUPER_USERS, AclBinding, PatternType, topic
 from eosctl.model.client_roles import ConnectCluster, ConnectorConfig
@@ -101,7 +101,7 @@ WORKERS: Final = "workers"
 SHOWN: Final = 3
 MOST: Final = 20
 """Bindings that the message of a finding names, and its evidence."""
-_OWN_CLIENT = re.compile(
+_OWN_CLIENT = late_pattern(
     r"(?!(?:producer|consumer|admin)\.override\.)(?!(?:source|target)\.(?:cluster|producer|consumer|admin)\.)"
     r".*bootstrap\.servers"
 )

@@ -5,7 +5,6 @@ request without initializing its ID again after it expired or was fenced: it ref
 every change, until the worker is restarted. Kafka keeps no record of a restart of one task.
 """
 
-import re
 import shlex
 from collections.abc import Collection, Iterable, Iterator
 from itertools import groupby
@@ -13,6 +12,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from eosctl.late_pattern import late_pattern
 from eosctl.model.connectors import connector_path
 from eosctl.model.report import ANY_BROKER
 from eosctl.model.versions import NEWEST, KafkaVersion
@@ -63,11 +63,11 @@ def _ranges(numbers: Iterable[int]) -> Iterator[str]:
         yield str(members[0]) if len(members) == 1 else f"{members[0]}-{members[-1]}"
 
 
-_REQUEST: Final = re.compile(
+_REQUEST: Final = late_pattern(
     r"(?P<method>GET|POST|PUT|DELETE) (?P<path>/connectors/\S*?[^\s;,:.)`'\"])(?=[\s;,:.)`'\"]|$)"
 )
-_QUOTED: Final = re.compile(r"`(?P<command>(?:eosctl|kafka-[a-z-]+\.sh) [^`]+)`")
-_GROUP: Final = re.compile(r" --group-id \S+")
+_QUOTED: Final = late_pattern(r"`(?P<command>(?:eosctl|kafka-[a-z-]+\.sh) [^`]+)`")
+_GROUP: Final = late_pattern(r" --group-id \S+")
 _WITH_A_BODY: Final = ("/config", "/offsets")
 
 
@@ -119,7 +119,7 @@ class CommandLine(Struct, frozen=True):
         return command.replace(ANY_BROKER, self.kafka_tools) if self.kafka_tools else command
 
 
-_PLACEHOLDER: Final = re.compile(r"<[^<>]*>|…|(?:ID|FILE|CONNECTOR|TASK|TOPIC|GROUP|NAME|CONSUMER-GROUP|HOST:PORT)")
+_PLACEHOLDER: Final = late_pattern(r"<[^<>]*>|…|(?:ID|FILE|CONNECTOR|TASK|TOPIC|GROUP|NAME|CONSUMER-GROUP|HOST:PORT)")
 """The placeholder of an unknown name in a command."""
 
 

@@ -16,6 +16,7 @@ from typing import Final
 
 from eosctl.analysis.connect_errors import CONNECT_ERRORS, HANGING, RESTART
 from eosctl.analysis.kafka_errors import explain_classes
+from eosctl.late_pattern import late_pattern
 from eosctl.model.connectors import connector_path
 from eosctl.model.report import ErrorPattern, Explanation
 
@@ -533,26 +534,26 @@ _BARE: Final = r"(?=[\w.-]*[0-9_])[\w.-]*\w"
 _CLOSED: Final = r"(?=[^\s:]*\d|[^\s:]+\s*$|[^\s,)\];]+[,)\];])"
 """Behind a colon and a space: a name has a digit or ends the line or the clause, otherwise a sentence follows."""
 _TASK: Final = (
-    re.compile(r"\[(?P<connector>[^\[\]|]+)\|task-(?P<task>\d+)"),
-    re.compile(r"Task\{id=(?P<connector>.+?)-(?P<task>\d+)\}"),
-    re.compile(r"[Tt]ask [('\"]?(?P<connector>[^\s'\"(]+)-(?P<task>\d+)\b"),
-    re.compile(r"[Cc]onnector(?: name)?(?:=| (?=['\"]))['\"]?(?P<connector>[^\s,'\"\]\)};]+)"),
-    re.compile(rf"[Cc]onnector(?: name)?: +{_CLOSED}(?P<connector>\w[^\s,'\"\]\)}};]*)", re.MULTILINE),
-    re.compile(rf"[Cc]onnector (?P<connector>{_BARE})"),
+    late_pattern(r"\[(?P<connector>[^\[\]|]+)\|task-(?P<task>\d+)"),
+    late_pattern(r"Task\{id=(?P<connector>.+?)-(?P<task>\d+)\}"),
+    late_pattern(r"[Tt]ask [('\"]?(?P<connector>[^\s'\"(]+)-(?P<task>\d+)\b"),
+    late_pattern(r"[Cc]onnector(?: name)?(?:=| (?=['\"]))['\"]?(?P<connector>[^\s,'\"\]\)};]+)"),
+    late_pattern(rf"[Cc]onnector(?: name)?: +{_CLOSED}(?P<connector>\w[^\s,'\"\]\)}};]*)", re.MULTILINE),
+    late_pattern(rf"[Cc]onnector (?P<connector>{_BARE})"),
 )
 _ID: Final = r"[Tt]ransactional\.?[ _]?[iI]d"
 _TRANSACTIONAL_ID: Final = (
-    re.compile(_ID + r"(?: *= *| (?=['\"]))['\"]?(?P<transactional_id>[^\s,'\"\]\)}]+)"),
-    re.compile(rf"{_ID} *: +{_CLOSED}(?P<transactional_id>\w[^\s,'\"\]\)}}]*)", re.MULTILINE),
-    re.compile(rf"{_ID} (?P<transactional_id>{_BARE})"),
+    late_pattern(_ID + r"(?: *= *| (?=['\"]))['\"]?(?P<transactional_id>[^\s,'\"\]\)}]+)"),
+    late_pattern(rf"{_ID} *: +{_CLOSED}(?P<transactional_id>\w[^\s,'\"\]\)}}]*)", re.MULTILINE),
+    late_pattern(rf"{_ID} (?P<transactional_id>{_BARE})"),
 )
 _TOPIC: Final = (
-    re.compile(
+    late_pattern(
         r"\b[Tt]opics?(?:-partition)?(?:=\[?|: *\[|[ ]\[| (?='))'?(?P<topic>[A-Za-z0-9._-]+?)(?:-\d+)?(?=[\s,'\]]|$)"
     ),
-    re.compile(rf"\b[Tt]opics?: *{_CLOSED}(?P<topic>[A-Za-z0-9._-]+?)(?:-\d+)?(?=[\s,'\]]|$)", re.MULTILINE),
-    re.compile(r"\b[Tt]opic(?:-partition)? (?P<topic>(?=[\w.-]*[0-9_])[\w.-]+?)(?:-\d+)?(?=[\s,;:]|$)"),
-    re.compile(r"partition (?P<topic>[A-Za-z0-9._-]+)-\d+"),
+    late_pattern(rf"\b[Tt]opics?: *{_CLOSED}(?P<topic>[A-Za-z0-9._-]+?)(?:-\d+)?(?=[\s,'\]]|$)", re.MULTILINE),
+    late_pattern(r"\b[Tt]opic(?:-partition)? (?P<topic>(?=[\w.-]*[0-9_])[\w.-]+?)(?:-\d+)?(?=[\s,;:]|$)"),
+    late_pattern(r"partition (?P<topic>[A-Za-z0-9._-]+)-\d+"),
 )
 _ROLES: Final = (_TASK, _TRANSACTIONAL_ID, _TOPIC)
 OVERTAKEN: Final = frozenset({"newer-task-configs", "task-revoked"})

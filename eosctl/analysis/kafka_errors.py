@@ -4,12 +4,12 @@ The codes, names and classes are those of Errors in kafka-clients, on which 3.3.
 without a code are those of the same package and of Connect's. A test compares all of it with Kafka's jars.
 """
 
-import re
 from collections.abc import Iterator
 from typing import Final
 
 from msgspec import Struct
 
+from eosctl.late_pattern import late_pattern
 from eosctl.model.report import ErrorPattern, Explanation
 
 _CLASSES: Final = {
@@ -198,7 +198,7 @@ ConnectRestException
 after a colon the beginnings of its default messages, one for each wording of a release."""
 _WRAPPERS: Final = frozenset({"ApiException", "ConnectException", "ConnectRestException", "RetriableException"})
 """Classes that say nothing beside the one that they wrap."""
-_NAME: Final = re.compile(r"[\w.$]*\w")
+_NAME: Final = late_pattern(r"[\w.$]*\w")
 
 
 class KafkaError(Struct, frozen=True):

@@ -12,13 +12,14 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Final
 
+from eosctl.late_pattern import late_pattern
 from eosctl.model.hanging import NO_LEADER
 from eosctl.model.leftovers import Leftover, LeftoverKind, MissingMarker
 from eosctl.model.names import TopicPartition, coordinator_partition
 from eosctl.model.transaction_log import TransactionLogValue
 from eosctl.model.transactions import AnsweredProducers, TransactionState
 
-_LAST_PART: Final = re.compile(
+_LAST_PART: Final = late_pattern(
     r"[-_.]?(?:\d+|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})$", re.IGNORECASE
 )
 _COMMITTED: Final = frozenset({TransactionState.PREPARE_COMMIT, TransactionState.COMPLETE_COMMIT})

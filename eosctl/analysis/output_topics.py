@@ -10,11 +10,11 @@
 6. Where the config names none, those that Connect saw the connector use (KIP-558).
 """
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
 from eosctl.analysis.client_configs import worker_client
+from eosctl.late_pattern import late_pattern
 from eosctl.model.acls import WILDCARD, PatternType, ResourcePattern, topic
 from eosctl.model.client_properties import split_list
 from eosctl.model.client_roles import ConnectCluster, ConnectorConfig, server_set
@@ -84,8 +84,8 @@ NAMING_SETTINGS: Final = ("topic", "kafka.topic", "topics")
 DEFAULT_POLICY: Final = "DefaultReplicationPolicy"
 IDENTITY_POLICY: Final = "IdentityReplicationPolicy"
 POLICIES: Final = (DEFAULT_POLICY, IDENTITY_POLICY)
-_GROUPING: Final = re.compile(r"[(\[]|\\[|Q]")
-_SPECIAL: Final = re.compile(r"\.[*+?{]|[\\^$|?*+()\[\]{}]")
+_GROUPING: Final = late_pattern(r"[(\[]|\\[|Q]")
+_SPECIAL: Final = late_pattern(r"\.[*+?{]|[\\^$|?*+()\[\]{}]")
 ROUTERS: Final = ("RegexRouter", "TimestampRouter", "ExtractTopic", "EventRouter", "ByLogicalTableRouter")
 
 

@@ -1,12 +1,12 @@
 """Positions of known kinds of sources: how their offsets are recognised, described and ordered."""
 
-import re
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Final
 
 from msgspec import Struct
 
+from eosctl.late_pattern import late_pattern
 from eosctl.model.offsets import AtSource, Order, ReplicationSlot, Served, SourceOffset, SourcePartition, SourceServer
 from eosctl.model.text import pluralize
 from eosctl.model.times import rfc3339
@@ -177,9 +177,9 @@ POSTGRESQL: Final = PositionReader(
 #    next start is given the transaction's start, and reads all again. Seen with MariaDB: see docs/dev/lab.md.
 
 
-_FILE: Final = re.compile(r".*\.([0-9]{1,19})")
-_OF_MARIADB: Final = re.compile(r"([0-9]{1,10}-[0-9]{1,10})-([0-9]{1,20})")
-_INTERVAL: Final = re.compile(r"([0-9]{1,19})(?:-([0-9]{1,19}))?")
+_FILE: Final = late_pattern(r".*\.([0-9]{1,19})")
+_OF_MARIADB: Final = late_pattern(r"([0-9]{1,10}-[0-9]{1,10})-([0-9]{1,20})")
+_INTERVAL: Final = late_pattern(r"([0-9]{1,19})(?:-([0-9]{1,19}))?")
 
 
 def _describe_mysql(offset: SourceOffset) -> str:
@@ -269,7 +269,7 @@ MYSQL: Final = PositionReader(
 # Debezium for SQL Server: log sequence numbers of commit and change, in three parts of hexadecimal digits.
 
 
-_LSN: Final = re.compile(r"([0-9A-Fa-f]{8}):([0-9A-Fa-f]{8}):([0-9A-Fa-f]{4})")
+_LSN: Final = late_pattern(r"([0-9A-Fa-f]{8}):([0-9A-Fa-f]{8}):([0-9A-Fa-f]{4})")
 
 
 def _describe_sql_server(offset: SourceOffset) -> str:

@@ -27,6 +27,7 @@ from typing import Final
 from msgspec import Struct
 
 from eosctl.analysis.catalogue import transactions as kinds
+from eosctl.late_pattern import late_pattern
 from eosctl.model.producer_epochs import EpochEnd, PrefixChurn, ProducerEpochs
 from eosctl.model.report import Finding, Severity
 from eosctl.model.text import pluralize
@@ -350,7 +351,7 @@ MOST_PREFIXES: Final = 10_000
 AGAIN: Final = 4
 MANY: Final = 10_000
 """IDs of one prefix that are idle and were used once: about as many KB of each coordinator's memory."""
-_VARYING: Final = re.compile(
+_VARYING: Final = late_pattern(
     r"(?:(?:^|[-_.])(?:\d+(?:_\d+)?|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9a-f]{32}"
     r"|[bcdf-hj-np-tv-xz2456789]{8,10}-[bcdf-hj-np-tv-xz2456789]{5})|(?<=\D)\d+)+$",
     re.IGNORECASE,

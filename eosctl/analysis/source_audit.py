@@ -14,7 +14,6 @@ docs/source-audit.md has the rule of the point.
 """
 
 import json
-import re
 from base64 import b64decode, urlsafe_b64decode
 from binascii import a2b_base64
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -33,6 +32,7 @@ from msgspec.json import Decoder, decode, encode
 from msgspec.structs import astuple
 
 from eosctl.analysis.catalogue.audit import SOURCE_ROW_DIFFERS, SOURCE_ROW_EXTRA, SOURCE_ROW_MISSING
+from eosctl.late_pattern import late_pattern
 from eosctl.model.audit import AuditVerdict
 from eosctl.model.report import Finding
 from eosctl.model.source_audit import (
@@ -60,7 +60,7 @@ GREGORIAN: Final = -141_427
 XIDS: Final = 1 << 32
 MOST_DIGITS: Final = 16_383
 """The largest scale of a numeric of PostgreSQL."""
-PLAIN: Final = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?")
+PLAIN: Final = late_pattern(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?")
 MOST_RUNNING: Final = 1 << 24
 """Transactions that may run at once, generously: an ID so much behind the snapshot's end is an old one, wrapped."""
 

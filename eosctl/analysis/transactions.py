@@ -7,6 +7,7 @@ from typing import Final, Self
 
 from msgspec import Struct, field
 
+from eosctl.late_pattern import late_pattern
 from eosctl.model.groups import (
     CONSUMER_PROTOCOL,
     STREAMS_PROTOCOL,
@@ -51,37 +52,37 @@ from eosctl.model.transactions import (
 
 UUID: Final = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 Words = Callable[[re.Match[str]], str]
-_STREAMS_THREAD: Final = re.compile(
+_STREAMS_THREAD: Final = late_pattern(
     rf"(?P<application>.+)(?<!worker-txn)(?<!coordinator-txn)-(?P<process>{UUID})-(?P<thread>\d+)"
 )
-_STREAMS_TASK: Final = re.compile(r"(?P<application>.+)-(?P<task>\d+_(?P<partition>\d+))")
+_STREAMS_TASK: Final = late_pattern(r"(?P<application>.+)-(?P<task>\d+_(?P<partition>\d+))")
 READS_SHOWN: Final = 3
 
 _TELLING: Final[tuple[tuple[re.Pattern[str], Words], ...]] = (
-    (re.compile(r"connect-cluster-(?P<alias>.+)-mm2"), lambda m: f"MirrorMaker 2 leader, from {m['alias']}"),
+    (late_pattern(r"connect-cluster-(?P<alias>.+)-mm2"), lambda m: f"MirrorMaker 2 leader, from {m['alias']}"),
     (
-        re.compile(r"(?P<alias>.+)-mm2-(?P<connector>Mirror(?:Source|Checkpoint|Heartbeat)Connector)-(?P<task>\d+)"),
+        late_pattern(r"(?P<alias>.+)-mm2-(?P<connector>Mirror(?:Source|Checkpoint|Heartbeat)Connector)-(?P<task>\d+)"),
         lambda m: f"MirrorMaker 2 {m['connector']} task {m['task']}, from {m['alias']}",
     ),
     (
-        re.compile(rf"(?P<prefix>.*?)(?P<role>worker|coordinator)(?P<start>-txn-{UUID}-(?P<task>\d+))"),
+        late_pattern(rf"(?P<prefix>.*?)(?P<role>worker|coordinator)(?P<start>-txn-{UUID}-(?P<task>\d+))"),
         lambda m: f"Iceberg sink {m['role']}, task {m['task']}",
     ),
     (_STREAMS_THREAD, lambda m: f"Streams application {m['application']}"),
     (_STREAMS_TASK, lambda m: f"Streams application {m['application']}"),
-    (re.compile(r"(?P<name>.+)-[0-9a-f]{32}-(?P<number>\d+)"), lambda m: f"Flink producer {m['name']}"),
+    (late_pattern(r"(?P<name>.+)-[0-9a-f]{32}-(?P<number>\d+)"), lambda m: f"Flink producer {m['name']}"),
 )
 _VAGUE: Final[tuple[tuple[re.Pattern[str], Words], ...]] = (
-    (re.compile(r"connect-cluster-(?P<group>.+)"), lambda m: f"Connect leader of {m['group']}"),
-    (re.compile(r"(?P<stem>.+-.+)-(?P<task>\d+)"), lambda m: f"Connect task {m['task']} of {m['stem']}"),
+    (late_pattern(r"connect-cluster-(?P<group>.+)"), lambda m: f"Connect leader of {m['group']}"),
+    (late_pattern(r"(?P<stem>.+-.+)-(?P<task>\d+)"), lambda m: f"Connect task {m['task']} of {m['stem']}"),
     (FLINK_SINK, lambda m: f"Flink sink {m['prefix']}"),
 )
 _LAST: Final[tuple[tuple[re.Pattern[str], Words], ...]] = (
     (
-        re.compile(r"(?P<stem>.+)\.(?P<topic>[^.]+)\.(?P<partition>\d+)"),
+        late_pattern(r"(?P<stem>.+)\.(?P<topic>[^.]+)\.(?P<partition>\d+)"),
         lambda m: f"Spring listener of {m['topic']}-{m['partition']}",
     ),
-    (re.compile(r"(?P<prefix>.*[^\d.])(?P<number>\d+)"), lambda m: f"pool {m['prefix']}*, as of Spring"),
+    (late_pattern(r"(?P<prefix>.*[^\d.])(?P<number>\d+)"), lambda m: f"pool {m['prefix']}*, as of Spring"),
 )
 
 

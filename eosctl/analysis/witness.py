@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from eosctl.analysis.catalogue import audit as kinds
+from eosctl.late_pattern import late_pattern
 from eosctl.model.audit import TimelineEvent, Witness, WitnessRecord
 from eosctl.model.names import Side
 from eosctl.model.report import ANY_BROKER, SOURCE_BROKER, Finding, FindingKind, Severity
@@ -18,10 +19,10 @@ from eosctl.model.times import rfc3339
 
 Place = Mapping[str, Any]
 """A place of a finding's evidence: topic, partition, offsets, and what else its kind knows."""
-SHOWN: Final = re.compile(r"(?P<topic>[\w.-]+)-(?P<partition>\d+)@(?P<offset>\d+): (?P<value>.*)", re.DOTALL)
+SHOWN: Final = late_pattern(r"(?P<topic>[\w.-]+)-(?P<partition>\d+)@(?P<offset>\d+): (?P<value>.*)", re.DOTALL)
 """The text that `key_judgement.shown` writes for an offset."""
-HELD: Final = re.compile(r" \(the topic held (?P<what>.*) before\)$", re.DOTALL)
-OWNED: Final = re.compile(r"producer ID (-?\d+) at offset (\d+)(?: and again at offset (\d+))?")
+HELD: Final = late_pattern(r" \(the topic held (?P<what>.*) before\)$", re.DOTALL)
+OWNED: Final = late_pattern(r"producer ID (-?\d+) at offset (\d+)(?: and again at offset (\d+))?")
 MOST_PRINTED: Final = 10
 """Records that one command prints at most: the first ones show it."""
 CONFIG_EVENTS: Final = frozenset({"commit", "deleted"})

@@ -1,7 +1,6 @@
 """The meaning of the Kafka clients' errors for the user: one table for each library."""
 
 import os
-import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
@@ -21,6 +20,7 @@ from eosctl.errors import (
     Unsupported,
     UsageError,
 )
+from eosctl.late_pattern import late_pattern
 
 if TYPE_CHECKING:
     from confluent_kafka import KafkaError
@@ -132,8 +132,8 @@ DAMAGED: Final = "DamagedResponse"
 DAMAGED_HINT: Final = (
     "the broker, or a proxy before it, does not keep to Kafka's protocol: look at its version and its log"
 )
-_ERRNO: Final = re.compile(r"^\[Errno \d+\] |(?P<code>\d+) E[A-Z]{3,}")
-_LIBRDKAFKA: Final = re.compile(r"^\S+/\S+: (?:Connect to \S+ failed: )?| \(after \d+ms in state \w+\)")
+_ERRNO: Final = late_pattern(r"^\[Errno \d+\] |(?P<code>\d+) E[A-Z]{3,}")
+_LIBRDKAFKA: Final = late_pattern(r"^\S+/\S+: (?:Connect to \S+ failed: )?| \(after \d+ms in state \w+\)")
 
 _GROUPS: Final[Mapping[Kind, tuple[int, ...]]] = {
     NotAuthorized: (29, 30, 31, 53, 58, 65),

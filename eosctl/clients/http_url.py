@@ -5,11 +5,13 @@ from ipaddress import IPv4Address, IPv6Address
 from typing import Final, NamedTuple, Self
 from urllib.parse import quote, urljoin
 
+from eosctl.late_pattern import late_pattern
+
 MOST_CHARACTERS: Final = 1 << 16
 PORTS: Final = {"http": 80, "https": 443}
-_PARTS: Final = re.compile(r"(?:([a-zA-Z][a-zA-Z0-9+.-]*):)?(?://([^/?#]*))?([^?#]*)(\?[^#]*)?")
-_PLACE: Final = re.compile(r"(\[.*\]|[^:]*):?(.*)")
-_IPV4: Final = re.compile(r"\d+(\.\d+){3}", re.ASCII)
+_PARTS: Final = late_pattern(r"(?:([a-zA-Z][a-zA-Z0-9+.-]*):)?(?://([^/?#]*))?([^?#]*)(\?[^#]*)?")
+_PLACE: Final = late_pattern(r"(\[.*\]|[^:]*):?(.*)")
+_IPV4: Final = late_pattern(r"\d+(\.\d+){3}", re.ASCII)
 # What WHATWG leaves as it is; a percent sign too: the text may have escapes, as the name of a connector.
 _HOST_SAFE: Final = "!$&'()*+,;=\"`{}%|\\"
 _PATH_SAFE: Final = "!$%&'()*+,/:;=@[\\]^|"

@@ -13,6 +13,7 @@ from eosctl.clients.request_log import RequestLog
 from eosctl.codecs.json_text import halves_as_text, load_json
 from eosctl.codecs.secrets import mask_text, mask_url
 from eosctl.errors import ConfigError, OtherCluster, Refused, Undecodable, UsageError
+from eosctl.late_pattern import late_pattern
 from eosctl.model.client_properties import HIDDEN, ClientProperties
 from eosctl.model.hidden_fields import HiddenFields
 
@@ -124,8 +125,8 @@ def _embedded_ipv4(address: IPv4Address | IPv6Address) -> IPv4Address | IPv6Addr
 
 LISTENER: Final = "listeners.https.ssl."
 BASIC_AUTH: Final = "basic.auth.user.info"
-_SHOWN_KEY: Final = re.compile(r"(^|\.)ssl\.key|^basic\.auth\.|^sasl\.")
-_ADDRESS: Final = re.compile(
+_SHOWN_KEY: Final = late_pattern(r"(^|\.)ssl\.key|^basic\.auth\.|^sasl\.")
+_ADDRESS: Final = late_pattern(
     r"(https?://)(?:([^/?#]*)@)?(\[[^\]@]*\]|[^:/?#@\s]+)((?::\d{1,5})?(?:[/?#][^@\s]*)?)", re.IGNORECASE
 )
 _EXPECTED: Final = (

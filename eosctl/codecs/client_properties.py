@@ -10,6 +10,7 @@ from msgspec import Struct
 from eosctl.codecs.properties import decode_properties
 from eosctl.codecs.secrets import mask_url
 from eosctl.errors import ConfigError, UsageError
+from eosctl.late_pattern import late_pattern
 from eosctl.model.client_properties import (
     HIDDEN,
     REFERENCE,
@@ -71,7 +72,7 @@ def resolve_references(properties: Mapping[str, str], lookup: Lookup, *, origin:
 
 CONTROL_FLAGS: Final = frozenset({"required", "requisite", "sufficient", "optional"})
 
-_TOKEN = re.compile(
+_TOKEN = late_pattern(
     r"""(?P<blank>[\x00-\x20]+|/\*.*?\*/|/[^\n\r]*)
       | "(?P<quoted>(?:[^"\\\n\r]|\\.)*)"
       | '(?P<single>(?:[^'\\\n\r]|\\.)*)'
@@ -79,7 +80,7 @@ _TOKEN = re.compile(
       | (?P<word>(?:[A-Za-z_$]|[^\x00-\x9f])(?:[A-Za-z0-9_$.\-]|[^\x00-\x9f])*)""",
     re.VERBOSE | re.DOTALL,
 )
-_OCTAL_OR_LETTER = re.compile(r"\\([0-3]?[0-7]{1,2}|.)", re.DOTALL)
+_OCTAL_OR_LETTER = late_pattern(r"\\([0-3]?[0-7]{1,2}|.)", re.DOTALL)
 _LETTERS: Final = {"n": "\n", "t": "\t", "r": "\r", "f": "\f", "b": "\b", "a": "\a", "v": "\v"}
 
 
@@ -280,9 +281,9 @@ def _credentials(properties: Mapping[str, Property]) -> SaslCredentials:
 
 ANONYMOUS: Final = "User:ANONYMOUS"
 WITH_USER_NAME: Final = frozenset({"PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"})
-_REFERENCE: Final = re.compile(r"\$\{[^}]*\}")
-_RULE: Final = re.compile(r"\s*(?:(DEFAULT)|RULE:((?:\\.|[^\\/])*)/((?:\\.|[^\\/])*)/([LU]?))?\s*(?:,|$)")
-_IN_REPLACEMENT: Final = re.compile(r"\\(.)|\$(\d+)", re.DOTALL)
+_REFERENCE: Final = late_pattern(r"\$\{[^}]*\}")
+_RULE: Final = late_pattern(r"\s*(?:(DEFAULT)|RULE:((?:\\.|[^\\/])*)/((?:\\.|[^\\/])*)/([LU]?))?\s*(?:,|$)")
+_IN_REPLACEMENT: Final = late_pattern(r"\\(.)|\$(\d+)", re.DOTALL)
 _KEPT: Final = ("username", "tokenauth", "principal", "unsecuredLoginStringClaim_sub")
 """Options of a login module that say who logs in and hold no secret."""
 

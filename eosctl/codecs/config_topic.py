@@ -16,7 +16,6 @@ Secrets end here: the session key is checked and dropped, property values are ma
 reason why a record is malformed quotes its value.
 """
 
-import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
@@ -24,6 +23,7 @@ from typing import Final
 
 from eosctl.codecs.json_text import NotJson, int_value, read_json, read_text
 from eosctl.codecs.secrets import Mask, mask_properties
+from eosctl.late_pattern import late_pattern
 from eosctl.model.config_topic import (
     ConfigRecord,
     ConnectorConfigRecord,
@@ -44,7 +44,7 @@ from eosctl.model.records import Record
 
 SESSION_KEY: Final = "session-key"
 
-_BASE64: Final = re.compile(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}(?:==)?|[A-Za-z0-9+/]{3}=?)?")
+_BASE64: Final = late_pattern(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}(?:==)?|[A-Za-z0-9+/]{3}=?)?")
 _INT_MAX: Final = (1 << 31) - 1
 
 

@@ -6,7 +6,6 @@ a Java properties file with a `name`, as standalone workers take it.
 """
 
 import json
-import re
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from typing import Final
@@ -26,6 +25,7 @@ from eosctl.codecs.strimzi import (
     worker_settings,
 )
 from eosctl.errors import ConfigError
+from eosctl.late_pattern import late_pattern
 from eosctl.model.client_properties import HIDDEN, MIRROR_CLIENT_KEYS, REFERENCE, Property, split_list
 from eosctl.model.client_roles import ConnectCluster, ConnectorConfig, WorkerConfig
 from eosctl.model.offsets import SOURCE_SUPPORT, SourceSupport
@@ -285,7 +285,7 @@ def _connector(properties: Mapping[str, str], source: str, target: str, kind: st
     return connector_of(config, f"{origin} ({flow[:-1]})", name=kind)
 
 
-_KEPT: Final = re.compile(
+_KEPT: Final = late_pattern(
     r"group\.id|(?:config|offset|status)\.storage\.topic|bootstrap\.servers|connect\.protocol|clusters"
     r"|(?:.+->.+\.|.+\.)?exactly\.once\.source\.support|exactly\.once\.source\.enabled|offset\.flush\.interval\.ms"
     r"|(?:admin\.)?retry\.backoff(?:\.max)?\.ms|dedicated\.mode\.enable\.internal\.rest"

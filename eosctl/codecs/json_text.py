@@ -6,15 +6,17 @@ import re
 from collections.abc import Callable
 from typing import Any, Final
 
+from eosctl.late_pattern import late_pattern
+
 MOST_NESTED: Final = 200
 """Levels of objects and lists. Connect takes more of them, and no connector that is known writes more than a few."""
 MOST_CHARACTERS: Final = 1 << 23
 """Of one value in a topic; a broker takes 1 MiB of it by default, in the form that it was compressed to."""
 
-_TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[\[{]|[\]}]', re.DOTALL)
-_HALF: Final = re.compile(r"\\u[dD][89a-fA-F]")
+_TOKEN: Final = late_pattern(r'"(?:[^"\\]|\\.)*"|[\[{]|[\]}]', re.DOTALL)
+_HALF: Final = late_pattern(r"\\u[dD][89a-fA-F]")
 
-_ESCAPE: Final = re.compile(
+_ESCAPE: Final = late_pattern(
     r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)", re.DOTALL
 )
 """An escape in JSON: a surrogate pair, half of one (which is the group), or another."""
@@ -94,8 +96,8 @@ _MARKS: Final = (
     (b"\xff\xfe", "utf-16-le"),
 )
 _ENDS: Final = ("", " ", "\t", "\n", "\r")
-_BLANK: Final = re.compile(r"[ \t\n\r]*")
-_TEXT_OR_ZEROS: Final = re.compile(r'("(?:[^"\\]|\\.)*")|(?<![0-9.eE+])(?<![eE]-)0+(?=[0-9])', re.DOTALL)
+_BLANK: Final = late_pattern(r"[ \t\n\r]*")
+_TEXT_OR_ZEROS: Final = late_pattern(r'("(?:[^"\\]|\\.)*")|(?<![0-9.eE+])(?<![eE]-)0+(?=[0-9])', re.DOTALL)
 
 
 class NotJson(ValueError):

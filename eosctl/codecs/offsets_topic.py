@@ -25,6 +25,7 @@ from msgspec.json import Decoder
 
 from eosctl.codecs.json_text import MOST_CHARACTERS, NotJson, load_json, long_value, read_json
 from eosctl.errors import ConfigError, Undecodable
+from eosctl.late_pattern import late_pattern
 from eosctl.model.names import java_hash
 from eosctl.model.offsets import (
     ConnectorOffset,
@@ -43,8 +44,8 @@ if TYPE_CHECKING:
     from eosctl.model.plan import OffsetsWrite
 
 
-_NAME: Final = re.compile(r'(\ufeff?[ \t\r\n]*\[[ \t\r\n]*)"(?:[^"\\]|\\.)*"', re.DOTALL)
-_ESCAPED: Final = re.compile(r'[\x00-\x1f"\\]|[^\x00-\uffff]')
+_NAME: Final = late_pattern(r'(\ufeff?[ \t\r\n]*\[[ \t\r\n]*)"(?:[^"\\]|\\.)*"', re.DOTALL)
+_ESCAPED: Final = late_pattern(r'[\x00-\x1f"\\]|[^\x00-\uffff]')
 _NAMED: Final = {"\b": r"\b", "\t": r"\t", "\n": r"\n", "\f": r"\f", "\r": r"\r", '"': r"\"", "\\": r"\\"}
 _KINDS: Final = {dict: "an object", list: "a list", str: "text", bool: "a boolean", type(None): "null"}
 

@@ -5,18 +5,19 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from eosctl.errors import ConfigError
+from eosctl.late_pattern import late_pattern
 
 ENCODING: Final = "iso-8859-1"
 """The encoding in which Java, and so every Kafka client, reads these files: any bytes are text."""
 
 _BLANK: Final = " \t\f"
-_LINE_END = re.compile(r"\r\n|\n|\r")
+_LINE_END = late_pattern(r"\r\n|\n|\r")
 _ESCAPED = r"(?:[^\\=: \t\f]|\\.)*"
-_KEY = re.compile(_ESCAPED, re.DOTALL)
-_SEPARATOR = re.compile(r"[ \t\f]*[=:]?[ \t\f]*")
-_ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|(.))", re.DOTALL)
+_KEY = late_pattern(_ESCAPED, re.DOTALL)
+_SEPARATOR = late_pattern(r"[ \t\f]*[=:]?[ \t\f]*")
+_ESCAPE = late_pattern(r"\\(?:u([0-9A-Fa-f]{4})|(.))", re.DOTALL)
 _LETTERS: Final = {"t": "\t", "n": "\n", "f": "\f", "r": "\r"}
-_PLAIN: Final = re.compile(r"[A-Za-z0-9_.,;/@+*$(){}\[\]<>|&?%'\"^~-]")
+_PLAIN: Final = late_pattern(r"[A-Za-z0-9_.,;/@+*$(){}\[\]<>|&?%'\"^~-]")
 _UNIT_BYTES: Final = 2
 
 

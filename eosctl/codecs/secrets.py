@@ -18,33 +18,34 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Final
 
+from eosctl.late_pattern import late_pattern
 from eosctl.model.client_properties import HIDDEN
 
 Mask = Callable[[Mapping[str, object]], dict[str, object]]
 
-_REFERENCE: Final = re.compile(r"(?:\$\{[^{}:]+:(?:[^{}:]*:)?[^{}]+\})+")
-_SECRET: Final = re.compile(
+_REFERENCE: Final = late_pattern(r"(?:\$\{[^{}:]+:(?:[^{}:]*:)?[^{}]+\})+")
+_SECRET: Final = late_pattern(
     r"pass|pwd|secret|token|credential|jaas|private|passphrase|keystore\.key|certificate|sasl\.oauthbearer"
     r"|api[._-]?key|access[._-]?key|account[._-]?key|shared[._-]?key|encryption[._-]?key|auth|signature|cookie|\bsas\b",
     re.IGNORECASE,
 )
-_USER_INFO: Final = re.compile(r"://[^/\s]*@")
+_USER_INFO: Final = late_pattern(r"://[^/\s]*@")
 
-_NAMED_SECRET: Final = re.compile(
+_NAMED_SECRET: Final = late_pattern(
     r"""(?<![\w.\-])(?=[\w.\-]*?(?:pass|pwd|secret|token|credential|passphrase|user\.info|authorization))
         (?P<before>[\w.\-]++["']?\s*+[=:]\s*+)
         (?:\\?"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|'(?:[^'\\]|\\.)*+(?:'|\\?\Z)|(?:basic|bearer)\s+\S+|[^\s,;&)}\]]+)""",
     re.IGNORECASE | re.VERBOSE | re.DOTALL,
 )
 """Each character is looked at once: peers choose texts. A quotation that does not end hides all that follows."""
-_KNOWN_SCHEME: Final = re.compile(r"(?:https?|sqlite|postgres(?:ql)?|sc|file)://", re.IGNORECASE)
-_NO_PORT: Final = re.compile(r"^([^:/?#]*):(?!\d{1,5}(?:[/?#,]|$)).*", re.DOTALL)
-_PRIVATE_KEY: Final = re.compile(r"(-----BEGIN [A-Z ]*PRIVATE KEY-----).*?(?=-----END|\Z)", re.DOTALL)
+_KNOWN_SCHEME: Final = late_pattern(r"(?:https?|sqlite|postgres(?:ql)?|sc|file)://", re.IGNORECASE)
+_NO_PORT: Final = late_pattern(r"^([^:/?#]*):(?!\d{1,5}(?:[/?#,]|$)).*", re.DOTALL)
+_PRIVATE_KEY: Final = late_pattern(r"(-----BEGIN [A-Z ]*PRIVATE KEY-----).*?(?=-----END|\Z)", re.DOTALL)
 
-_CLIENT_PREFIX: Final = re.compile(
+_CLIENT_PREFIX: Final = late_pattern(
     r"iceberg\.kafka\.|(?:(?:source|target)(?:\.cluster)?\.)?(?:(?:producer|consumer|admin)\.(?:override\.)?)?|offset-syncs\.topic\."
 )
-_NAMED: Final = re.compile(
+_NAMED: Final = late_pattern(
     r"(?:transforms|predicates)\.[^.]+\.(?:type|predicate|negate)"
     r"|topic\.creation\.[^.]+\.(?:include|exclude|partitions|replication\.factor|cleanup\.policy|retention\.ms"
     r"|min\.insync\.replicas|compression\.type)"

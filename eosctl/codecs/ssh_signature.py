@@ -5,12 +5,12 @@ The signature covers the SHA-512 of the bytes and a namespace: a signature for a
 
 import base64
 import binascii
-import re
 from hashlib import sha256, sha512
 from struct import Struct
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from eosctl.errors import ConfigError, Undecodable
+from eosctl.late_pattern import late_pattern
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -24,7 +24,7 @@ END: Final = "-----END SSH SIGNATURE-----"
 LINE: Final = 70
 LENGTH: Final = Struct(">I")
 MAKE_KEY: Final = "make one without a passphrase: ssh-keygen -t ed25519 -N '' -f <file>"
-_PUBLIC_KEY: Final = re.compile(r"(?:^|\s)ssh-ed25519\s+([A-Za-z0-9+/=]+)")
+_PUBLIC_KEY: Final = late_pattern(r"(?:^|\s)ssh-ed25519\s+([A-Za-z0-9+/=]+)")
 
 
 class Signature(NamedTuple):

@@ -18,6 +18,7 @@ from eosctl.codecs.yaml_text import (
     set_value,
 )
 from eosctl.errors import ConfigError
+from eosctl.late_pattern import late_pattern
 from eosctl.model.acl_plan import SIMPLE, acl_rules, kafka_user, principal_of, says, user_name
 from eosctl.model.acls import AclBinding
 from eosctl.model.offsets import ConnectorOffset
@@ -34,9 +35,9 @@ from eosctl.model.strimzi import (
     in_file_name,
 )
 
-_YAML_KEYS: Final = (re.compile(r"^apiVersion[ \t]*:", re.MULTILINE), re.compile(r"^kind[ \t]*:", re.MULTILINE))
-_JSON_KEYS: Final = (re.compile(r'"apiVersion"\s*:\s*"'), re.compile(r'"kind"\s*:\s*"'))
-_TEMPLATE: Final = re.compile(
+_YAML_KEYS: Final = (late_pattern(r"^apiVersion[ \t]*:", re.MULTILINE), late_pattern(r"^kind[ \t]*:", re.MULTILINE))
+_JSON_KEYS: Final = (late_pattern(r'"apiVersion"\s*:\s*"'), late_pattern(r'"kind"\s*:\s*"'))
+_TEMPLATE: Final = late_pattern(
     r"\{\{-?\s*(?:\.(?:Values|Release|Chart|Capabilities|Files|Template)\b|\$|/\*"
     r"|(?:include|tpl|template|toYaml|if|else|range|with|define|block|end)\b)"
 )

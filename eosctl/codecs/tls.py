@@ -10,6 +10,7 @@ from typing import ClassVar, Final
 from msgspec import Struct
 
 from eosctl.errors import ConfigError, Undecodable
+from eosctl.late_pattern import late_pattern
 from eosctl.model.client_properties import ClientProperties, split_list
 from eosctl.model.hidden_fields import HiddenFields
 
@@ -263,7 +264,7 @@ class _Reader:
         return taken
 
 
-_BLOCK = re.compile(r"-----BEGIN ([A-Z0-9 ]+)-----(.*?)-----END \1-----", re.DOTALL)
+_BLOCK = late_pattern(r"-----BEGIN ([A-Z0-9 ]+)-----(.*?)-----END \1-----", re.DOTALL)
 
 
 class PemBlock(HiddenFields, frozen=True):

@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from eosctl.codecs.json_text import is_too_deep
 from eosctl.errors import ConfigError
+from eosctl.late_pattern import late_pattern
 from eosctl.model.text import UNSEEN, escaped_in_yaml
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ _TIMESTAMP: Final = "tag:yaml.org,2002:timestamp"
 _MERGE: Final = "tag:yaml.org,2002:merge"
 _INT: Final = "tag:yaml.org,2002:int"
 _NUMBERS: Final = (_INT, "tag:yaml.org,2002:float")
-_WITH_EXPONENT: Final = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)[eE][-+]?[0-9]+")
+_WITH_EXPONENT: Final = late_pattern(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)[eE][-+]?[0-9]+")
 
 
 def decode_yaml(text: str, origin: str) -> object:
@@ -129,8 +130,8 @@ Path = Sequence[str | int]
 """Keys of mappings and places in lists, from a resource on."""
 
 _BY_HAND: Final = "make the change by hand"
-_SEPARATOR: Final = re.compile(r"^---(?:[ \t]+(?:#.*)?)?\r?\n", re.MULTILINE)
-_NOTHING: Final = re.compile(r"(?:[ \t]*(?:#.*|%.*)?\r?\n)*")
+_SEPARATOR: Final = late_pattern(r"^---(?:[ \t]+(?:#.*)?)?\r?\n", re.MULTILINE)
+_NOTHING: Final = late_pattern(r"(?:[ \t]*(?:#.*|%.*)?\r?\n)*")
 
 
 class Address(Struct, frozen=True):

@@ -30,6 +30,7 @@ from eosctl.errors import (
     Unsupported,
     UsageError,
 )
+from eosctl.late_pattern import late_pattern
 from eosctl.ledger.store import BUSY_S, Dialect, Row, Value
 from eosctl.model.client_properties import REFERENCE
 
@@ -281,7 +282,7 @@ KEEPALIVES: Final = {"tcp_keepalives_idle": 60, "tcp_keepalives_interval": 10, "
 """A machine that vanishes in the middle of a commit holds its job's lock for two minutes, not for the usual two hours.
 The server's timeout for idle transactions is of no use here: it is not set again after a pipeline of statements."""
 
-_STAND_IN: Final = re.compile(r"(?:eosctlreference\d+x)+")
+_STAND_IN: Final = late_pattern(r"(?:eosctlreference\d+x)+")
 _BY_REFERENCE: Final = (
     "write ${env:NAME} or ${file:PROPERTIES:KEY} in its place, "
     "or leave it out and use PGPASSWORD, ~/.pgpass or a service"

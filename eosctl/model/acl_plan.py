@@ -3,7 +3,6 @@
 Records that exist once for each binding are tuples: large clusters have hundreds of thousands.
 """
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from enum import StrEnum
@@ -12,6 +11,7 @@ from typing import Any, Final, NamedTuple
 from msgspec import Struct, field
 
 from eosctl.errors import EosctlError, NotAuthorized, Unsupported
+from eosctl.late_pattern import late_pattern
 from eosctl.model.acls import AclBinding, Operation, PatternType, ResourcePattern, ResourceType
 from eosctl.model.client_roles import ClientRole, ConnectCluster, StreamsApplication
 from eosctl.model.offsets import SourceSupport
@@ -327,7 +327,7 @@ def grouped(bindings: Iterable[AclBinding]) -> Iterator[tuple[AclBinding, list[O
 
 SIMPLE: Final = "simple"
 WITH_CERTIFICATE: Final = frozenset({"tls", "tls-external"})
-_KUBERNETES_NAME: Final = re.compile(r"(?=.{1,253}\Z)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+_KUBERNETES_NAME: Final = late_pattern(r"(?=.{1,253}\Z)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 
 
 def no_kafka_user(principal: str) -> bool:

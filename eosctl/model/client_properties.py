@@ -9,6 +9,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from eosctl.errors import OtherCluster, Refused
+from eosctl.late_pattern import late_pattern
 from eosctl.model.client_keys_by_release import SINCE
 from eosctl.model.hidden_fields import HiddenFields
 
@@ -16,7 +17,7 @@ HIDDEN: Final = "[hidden]"
 """Stands for a value that may be a secret."""
 UNREAD: Final = "[unread]"
 """Replaces a value that was not read; the property's origin gives the reason."""
-REFERENCE: Final = re.compile(r"\$\{([^}:]*):(?:([^}:]*):)?([^}]*)\}")
+REFERENCE: Final = late_pattern(r"\$\{([^}:]*):(?:([^}:]*):)?([^}]*)\}")
 """A reference to a config provider in a value: `${provider:path:key}` or `${provider:key}` (KIP-297)."""
 
 
@@ -64,7 +65,7 @@ class SaslCredentials(HiddenFields, frozen=True):
     password: str | None = None
 
 
-_ADDRESS: Final = re.compile(r"(?:.*://)?(?:\[[^\[\]]+\]|[^\[\]]+):([0-9]{1,5})", re.DOTALL)
+_ADDRESS: Final = late_pattern(r"(?:.*://)?(?:\[[^\[\]]+\]|[^\[\]]+):([0-9]{1,5})", re.DOTALL)
 
 
 def is_broker_address(text: str) -> bool:

@@ -1,6 +1,5 @@
 """Transactions that an application left behind: open ones, and decided ones that lack markers."""
 
-import re
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import Final, NamedTuple
@@ -8,6 +7,7 @@ from typing import Final, NamedTuple
 from msgspec import Struct
 
 from eosctl.errors import EosctlError, Unreachable, UsageError
+from eosctl.late_pattern import late_pattern
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
 from eosctl.model.report import Result
 from eosctl.model.skipped import Skipped
@@ -88,7 +88,7 @@ class DecidedTransaction(NamedTuple):
     producer: ProducerIdAndEpoch
 
 
-_DECIDED: Final = re.compile(r"(?P<id>\S.*?)[\s,;]+(?P<producer_id>\d{1,19})[\s,;/]+(?P<epoch>\d{1,5})")
+_DECIDED: Final = late_pattern(r"(?P<id>\S.*?)[\s,;]+(?P<producer_id>\d{1,19})[\s,;/]+(?P<epoch>\d{1,5})")
 
 
 def decided_transactions(lines: Iterable[str], source: object) -> tuple[DecidedTransaction, ...]:
@@ -106,7 +106,7 @@ def decided_transactions(lines: Iterable[str], source: object) -> tuple[DecidedT
     return tuple(found)
 
 
-FLINK_SINK: Final = re.compile(r"(?P<prefix>.*\D.*)-(?P<subtask>\d+)-(?P<number>\d+)")
+FLINK_SINK: Final = late_pattern(r"(?P<prefix>.*\D.*)-(?P<subtask>\d+)-(?P<number>\d+)")
 """The shape of the IDs of Flink's KafkaSink; number is the checkpoint that commits the transaction, or counts a pool.
 IDs of others may have it too."""
 

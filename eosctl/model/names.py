@@ -9,11 +9,12 @@ from typing import Final, overload
 from msgspec import Struct
 
 from eosctl.errors import UsageError
+from eosctl.late_pattern import late_pattern
 from eosctl.model.whole_numbers import MOST_TASK_DIGITS
 
 TRANSACTION_LOG: Final = "__transaction_state"
 LEADER_PREFIX: Final = "connect-cluster-"
-_TOPIC_NAME: Final = re.compile(r"(?!\.{1,2}$)[a-zA-Z0-9._-]{1,249}", re.ASCII)
+_TOPIC_NAME: Final = late_pattern(r"(?!\.{1,2}$)[a-zA-Z0-9._-]{1,249}", re.ASCII)
 
 
 class Side(StrEnum):

@@ -5,6 +5,8 @@ import shlex
 from collections.abc import Sequence
 from typing import Final
 
+from eosctl.late_pattern import late_pattern
+
 SHOWN: Final = 5
 
 
@@ -29,8 +31,8 @@ _RANGES: Final = (
     r"\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f"
     r"\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 )
-UNSEEN: Final = re.compile(f"[{_RANGES}]")
-_IN_TEXT: Final = re.compile(f"(?!\n)[{_RANGES}]")
+UNSEEN: Final = late_pattern(f"[{_RANGES}]")
+_IN_TEXT: Final = late_pattern(f"(?!\n)[{_RANGES}]")
 """The same, but for the line feed that ends the lines of a text."""
 
 
@@ -77,7 +79,7 @@ def _by_number(found: re.Match[str]) -> str:
     return f"\\u{point:04x}" if point < 1 << 16 else f"\\U{point:08x}"
 
 
-_WORD: Final = re.compile(r"(?<!^)(?=[A-Z])")
+_WORD: Final = late_pattern(r"(?<!^)(?=[A-Z])")
 
 
 def kind_of(noun: type) -> str:

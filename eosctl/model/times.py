@@ -1,10 +1,11 @@
 """Times as eosctl shows them: UTC, to the millisecond; and how long something lasted."""
 
-import re
 from datetime import UTC, datetime
 from typing import Final
 
 from msgspec import Struct
+
+from eosctl.late_pattern import late_pattern
 
 CLOCKS_MS: Final = 5_000
 """The assumed largest difference between the clocks of two brokers."""
@@ -29,7 +30,7 @@ def lasting(duration_ms: float) -> str:
     return f"{duration_ms:.0f} ms"
 
 
-_DURATION: Final = re.compile(r"(?P<count>\d{1,9})(?P<unit>ms|s|m|min|h|d|w)")
+_DURATION: Final = late_pattern(r"(?P<count>\d{1,9})(?P<unit>ms|s|m|min|h|d|w)")
 _UNIT_MS: Final = {"ms": 1, "s": 1000, "m": 60_000, "min": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000}
 
 

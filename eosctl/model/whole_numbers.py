@@ -1,12 +1,12 @@
 """Parses integers as Kafka does."""
 
-import re
 from typing import Final
 
 from eosctl.errors import Undecodable
+from eosctl.late_pattern import late_pattern
 
 SHOWN: Final = 19
-_WHOLE: Final = re.compile(r"[+-]?[0-9]{1,19}")
+_WHOLE: Final = late_pattern(r"[+-]?[0-9]{1,19}")
 """As many digits as a Java long has: Python refuses to read some thousands."""
 MOST_TASK_DIGITS: Final = 10
 """A task's number is a Java int."""

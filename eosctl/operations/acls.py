@@ -20,6 +20,7 @@ from eosctl.codecs.connector_files import decode_connectors, decode_worker_file,
 from eosctl.codecs.strimzi import merge_kafka_users
 from eosctl.errors import ConfigError, UsageError
 from eosctl.files import CONNECTOR_CONFIG, KAFKA_USERS, WORKER_CONFIG, read_text
+from eosctl.late_pattern import late_pattern
 from eosctl.model.acl_plan import (
     AclDifference,
     AclPlan,
@@ -361,8 +362,8 @@ def files_of(inputs: AclInputs, clusters: Sequence[ConnectCluster]) -> Mapping[s
 
 
 _NAMING: Final = rf"(?:(?P<connector>.+?)/)?(?P<role>{'|'.join((*ClientRole, CONNECTOR))})="
-_PRINCIPAL: Final = re.compile(rf"{_NAMING}(?P<principal>[A-Za-z]\w*:.+)", re.DOTALL)
-_ROLE: Final = re.compile(rf"{_NAMING}(?P<rest>.*)", re.DOTALL)
+_PRINCIPAL: Final = late_pattern(rf"{_NAMING}(?P<principal>[A-Za-z]\w*:.+)", re.DOTALL)
+_ROLE: Final = late_pattern(rf"{_NAMING}(?P<rest>.*)", re.DOTALL)
 Principals = Mapping[tuple[ClientRole, str | None], str]
 """Principal by role and connector (None: every connector)."""
 

@@ -1,7 +1,6 @@
 """Running an audit."""
 
 import os
-import re
 import shlex
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
@@ -18,6 +17,7 @@ from eosctl.engines.auditing import AuditResult, CarriedRows, Engine, Progress, 
 from eosctl.engines.local import LocalEngine
 from eosctl.errors import Refused
 from eosctl.executors.audit_export import export_audit, write_spark_bundle
+from eosctl.late_pattern import late_pattern
 from eosctl.ledger.ledger import Ledger
 from eosctl.model.audit import (
     AuditedTopic,
@@ -44,7 +44,7 @@ from eosctl.sandbox.java import find_java
 from eosctl.spark.starting import spark_engine
 
 DEFAULTS = OffsetsRequest()
-CREDENTIALS: Final = re.compile(r"//[^/@]*@")
+CREDENTIALS: Final = late_pattern(r"//[^/@]*@")
 """User and password in the URL of a ledger."""
 
 

@@ -30,6 +30,7 @@ from eosctl.codecs.record_identity import selected
 from eosctl.codecs.secrets import mask_properties, mask_text
 from eosctl.errors import ConfigError, EosctlError, Refused, TimedOut, Undecodable, UsageError
 from eosctl.files import CERTIFIED_CONFIG, read_text
+from eosctl.late_pattern import late_pattern
 from eosctl.model.certification import (
     FAULTS,
     Anomaly,
@@ -76,13 +77,13 @@ PROBES: Final = 8
 """For each source partition: a task that has not begun yet delivers none of its own."""
 MOST_WITNESSES: Final = 20
 HOOKS: Final = frozenset({"commit", "commitRecord"})
-PLACEHOLDER: Final = re.compile(r"\$\{certify:([^}]*)\}")
+PLACEHOLDER: Final = late_pattern(r"\$\{certify:([^}]*)\}")
 NOT_TRIED: Final = "No round was run; --undeclared runs the rounds nevertheless, for a verdict on losses and repeats."
 UNTRIED: Final[Mapping[Support, str]] = {
     Support.UNDECLARED: f"The connector does not implement exactlyOnceSupport, which is its claim. {NOT_TRIED}",
     Support.UNSUPPORTED: f"exactlyOnceSupport answers UNSUPPORTED for this config. {NOT_TRIED}",
 }
-NAMES_A_CLASS: Final = re.compile(r"(?:key|value|header)\.converter|(?:transforms|predicates)\.[^.]+\.type")
+NAMES_A_CLASS: Final = late_pattern(r"(?:key|value|header)\.converter|(?:transforms|predicates)\.[^.]+\.type")
 BOUNDARY_INTERVAL: Final = "transaction.boundary.interval.ms"
 JSON_CONVERTER: Final = "org.apache.kafka.connect.json.JsonConverter"
 

@@ -17,6 +17,7 @@ from eosctl.codecs.groups import decode_committed_offset, decode_offset_commit_k
 from eosctl.codecs.offsets_topic import canonical_partition, decode_offsets_key, decode_offsets_value
 from eosctl.codecs.record_batches import Batch, DamagedOffsets, MarkerType, decode_records, most_batch_bytes
 from eosctl.errors import EosctlError, Unreachable, UsageError
+from eosctl.late_pattern import late_pattern
 from eosctl.model.audit import OffsetRange
 from eosctl.model.groups import CONSUMER_OFFSETS
 from eosctl.model.names import TRANSACTION_LOG, ProducerIdAndEpoch, TopicPartition
@@ -387,7 +388,7 @@ class DirectoryPlaces:
         return self.segments.producer_state(place)
 
 
-PLACE: Final = re.compile(
+PLACE: Final = late_pattern(
     r"(?P<topic>[^:@]+?)(?:[:-](?P<partition>\d+)@(?P<offset>\d+)|:(?P<searched>\d+)|@(?P<alone>\d+))?", re.ASCII
 )
 

@@ -7,7 +7,6 @@ BrokenPipeError.
 
 import contextlib
 import os
-import re
 import select
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -20,6 +19,7 @@ from msgspec import Struct, field
 
 from eosctl.atomic_write import atomic_file
 from eosctl.errors import ConfigError, EosctlError, Interrupted, OutputLost, Refused, UsageError, reason_of
+from eosctl.late_pattern import late_pattern
 from eosctl.model.report import Gate, Result, failed_gate, gate_of
 from eosctl.model.text import escaped_in_lines
 from eosctl.render.cells import Page, columns_across, escape_controls, fold
@@ -195,7 +195,7 @@ class OutputOptions(Struct, frozen=True):
     """Files for a pipeline, and how what `command` answers is written there."""
 
 
-COMMAND: Final = re.compile(r"(?:^|(?<=:) )((?:eosctl [a-z]|kafka-[a-z-]+\.sh ).*)$")
+COMMAND: Final = late_pattern(r"(?:^|(?<=:) )((?:eosctl [a-z]|kafka-[a-z-]+\.sh ).*)$")
 """A command that ends a line."""
 
 

@@ -1,7 +1,6 @@
 """Files to install for `watch`: alert rules, a dashboard, units of systemd, objects of Kubernetes."""
 
 import json
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from copy import deepcopy
 from importlib.resources import files
@@ -9,6 +8,7 @@ from string import Template
 from typing import Any, Final
 
 from eosctl.errors import UsageError
+from eosctl.late_pattern import late_pattern
 from eosctl.model.text import UNSEEN
 from eosctl.model.watch import Alert, Emitted, Metric, Panel, PanelKind, PanelRow, WatchFile
 from eosctl.render.formats import yaml_text
@@ -103,7 +103,7 @@ def panel_query(panel: Panel, metric: Metric) -> str:
 
 
 AUDIT: Final = "eosctl-audit"
-_NAME_PART: Final = re.compile(r"[a-z0-9]([a-z0-9-]{0,37}[a-z0-9])?")
+_NAME_PART: Final = late_pattern(r"[a-z0-9]([a-z0-9-]{0,37}[a-z0-9])?")
 """Suffix after `eosctl-audit-` in the name of a CronJob, which has 52 characters at most."""
 
 

@@ -21,15 +21,16 @@ from typing import Final, NamedTuple
 from xml.sax.saxutils import escape
 
 from eosctl.errors import ConfigError, UsageError, install_command
+from eosctl.late_pattern import late_pattern
 from eosctl.model.versions import EXACTLY_ONCE_SOURCES, KafkaVersion
 from eosctl.sandbox.cache import cache_directory, exclusive
 from eosctl.sandbox.java import find_java
 
 TAIL_LINES = 15
 KAFKA_GROUP: Final = "org.apache.kafka"
-_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
-_LACKED_BY_MAVEN = re.compile(r"([\w.-]+):([\w.-]+):(?:jar|zip|tar\.gz):(?:[\w-]+:)?([\w.-]+)")
-_LACKED_BY_IVY = re.compile(r"([\w.-]+)#([\w.-]+);([\w.-]+): not found")
+_COLOUR = late_pattern(r"\x1b\[[0-9;]*m")
+_LACKED_BY_MAVEN = late_pattern(r"([\w.-]+):([\w.-]+):(?:jar|zip|tar\.gz):(?:[\w-]+:)?([\w.-]+)")
+_LACKED_BY_IVY = late_pattern(r"([\w.-]+)#([\w.-]+);([\w.-]+): not found")
 
 
 def run_resolver(command: Sequence[str], downloaded: str, narrate: Callable[[str], None]) -> None:
@@ -135,7 +136,7 @@ def artifact_of(coordinate: str) -> Artifact | None:
     return None if found is None else Artifact(**found.groupdict(default=""))._replace(extension=found[5] or "jar")
 
 
-_COORDINATE: Final = re.compile(
+_COORDINATE: Final = late_pattern(
     r"(?P<group>[\w.-]+):(?P<name>[\w.-]+):(?P<version>[\w.-]+)(?::(?P<classifier>[\w.-]+))?"
     r"(?:@(?P<extension>jar|zip|tar\.gz))?"
 )

@@ -11,12 +11,13 @@ from typing import Any, Final
 import typer
 from msgspec import Struct
 
+from eosctl.late_pattern import late_pattern
 from eosctl.render.document import Document
 from eosctl.shell.help import help_record, is_block, paragraphs
 from eosctl.shell.shared_options import SHARED_OPTIONS
 
-_CODE: Final = re.compile(r"(\d+) {2,}(\S+(?: \S+)*)")
-_LISTED: Final = re.compile(r"[a-z-]+(?:\|[a-z-]+)+")
+_CODE: Final = late_pattern(r"(\d+) {2,}(\S+(?: \S+)*)")
+_LISTED: Final = late_pattern(r"[a-z-]+(?:\|[a-z-]+)+")
 SHARED_NAMES = frozenset(parameter.name for parameter in SHARED_OPTIONS)
 
 

@@ -17,6 +17,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.exceptions import TyperException
 
+from eosctl.late_pattern import late_pattern
 from eosctl.shell.shared_options import leading_shared
 
 if TYPE_CHECKING:
@@ -32,8 +33,8 @@ if TYPE_CHECKING:
 
 UNKNOWN: Final = object()
 """Typer has to decide."""
-_WHOLE_NUMBER: Final = re.compile(r"-?[0-9]{1,15}")
-_DECIMAL: Final = re.compile(r"-?[0-9]{1,15}(\.[0-9]{1,15})?")
+_WHOLE_NUMBER: Final = late_pattern(r"-?[0-9]{1,15}")
+_DECIMAL: Final = late_pattern(r"-?[0-9]{1,15}(\.[0-9]{1,15})?")
 
 
 def read_plain_words_quickly(parameter: Any) -> None:  # noqa: ANN401  # Typer's parameter classes are its own
@@ -120,10 +121,10 @@ def _is_plain_file(value: str | Path, info: Any) -> bool:  # noqa: ANN401  # Typ
 
 LEADING: Final = "eosctl.leading-options"
 OWN: Final = "Options"
-_TWO_COLUMNS: Final = re.compile(r" +\S+ {2,}(?=\S)")
-_BOUNDS: Final = re.compile(r"(?:(?P<low>[\d.-]+)<=|\b)x(?P<sign>[<>]=)(?P<high>[\d.-]+)")
-_FURTHER_COMMANDS: Final = re.compile(r"(?<=')(, '[^']+')+(?=\?$)")
-_WHOLE: Final = re.compile(r"(?<=default: )(\d+)\.0(?=[\];,\s]|$)")
+_TWO_COLUMNS: Final = late_pattern(r" +\S+ {2,}(?=\S)")
+_BOUNDS: Final = late_pattern(r"(?:(?P<low>[\d.-]+)<=|\b)x(?P<sign>[<>]=)(?P<high>[\d.-]+)")
+_FURTHER_COMMANDS: Final = late_pattern(r"(?<=')(, '[^']+')+(?=\?$)")
+_WHOLE: Final = late_pattern(r"(?<=default: )(\d+)\.0(?=[\];,\s]|$)")
 
 
 def paragraphs(help_text: str) -> Iterator[str]:

@@ -26,6 +26,7 @@ from eosctl.clients.leaders import NO_LEADER, partition_leaders
 from eosctl.clients.messages import fetch
 from eosctl.codecs.record_batches import Batch, decode_entries, iter_batches
 from eosctl.errors import EosctlError, Undecodable, UsageError
+from eosctl.late_pattern import late_pattern
 from eosctl.model.groups import ConnectGroup
 from eosctl.model.names import LEADER_PREFIX, TopicPartition
 from eosctl.model.records import IsolationLevel
@@ -47,7 +48,7 @@ SAMPLE_TOPICS: Final = {"config": "connect-configs", "offsets": "connect-offsets
 OPTIONS: Final = {"config": "--config-topic", "offsets": "--worker-offsets-topic", "status": "--status-topic"}
 DEDICATED: Final = "-mm2"
 """The suffix of a dedicated MirrorMaker 2's group ID; the names of its topics are fixed (MirrorMaker)."""
-TASK: Final = re.compile(r"-\d+\Z", re.ASCII)
+TASK: Final = late_pattern(r"-\d+\Z", re.ASCII)
 PATIENCE_S: Final = 5.0
 LAST_OFFSETS: Final = 200
 LAST_BYTES: Final = 1 << 16

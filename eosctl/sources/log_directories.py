@@ -51,6 +51,7 @@ from eosctl.codecs.record_batches import (
 from eosctl.codecs.transaction_log import decode_log_record
 from eosctl.errors import ConfigError, Undecodable, Unsupported, UsageError, reason_of
 from eosctl.files import CHECKPOINT, PRODUCER_STATE, open_file, read_bounded, read_content
+from eosctl.late_pattern import late_pattern
 from eosctl.model.audit import AuditPlan, OffsetRange
 from eosctl.model.names import TRANSACTION_LOG, ProducerIdAndEpoch, TopicPartition
 from eosctl.model.records import Record
@@ -117,7 +118,7 @@ def _entry(line: str, path: Path) -> tuple[TopicPartition, int]:
 CHUNK: Final = 1 << 22
 ZERO: Final = b"\0"
 CUT_OFF: Final = "the batch is cut off"
-DIRECTORY: Final = re.compile(r"(?P<topic>.+)-(?P<partition>\d+)")
+DIRECTORY: Final = late_pattern(r"(?P<topic>.+)-(?P<partition>\d+)")
 
 
 class SegmentGone(ConfigError):
@@ -273,10 +274,10 @@ class LogSegment:
         return Undecodable(f"{self._path}: {what}")
 
 
-SEGMENT: Final = re.compile(r"(?P<base>\d{20})\.log(?P<swap>\.swap)?")
+SEGMENT: Final = late_pattern(r"(?P<base>\d{20})\.log(?P<swap>\.swap)?")
 GONE: Final = "the segment file was deleted before it was read"
 SHORTER: Final = "the last segment was truncated before it was read"
-TOPIC_ID: Final = re.compile(r"^topic_id:\s*(\S+)$", re.MULTILINE)
+TOPIC_ID: Final = late_pattern(r"^topic_id:\s*(\S+)$", re.MULTILINE)
 
 
 class PartitionSegments(Struct, frozen=True):
@@ -470,7 +471,7 @@ class _Log:
 # 3. Compaction removes an abort marker later than its data, so there a marker without its entry proves nothing.
 
 
-SNAPSHOT: Final = re.compile(r"(?P<offset>\d{20})\.snapshot")
+SNAPSHOT: Final = late_pattern(r"(?P<offset>\d{20})\.snapshot")
 
 
 def read_producer_state(segments: PartitionSegments) -> ProducerState:

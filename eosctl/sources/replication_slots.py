@@ -1,18 +1,18 @@
 """Reading a PostgreSQL's logical replication slots."""
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import Final
 
 from eosctl.errors import Undecodable
+from eosctl.late_pattern import late_pattern
 from eosctl.model.offsets import ReplicationSlot, SourceServer
 
 Rows = Callable[[str], Iterator[Sequence[object]]]
 """The rows of a statement, in a transaction that only reads."""
 
 MOST_SLOTS: Final = 10_000
-_LSN: Final = re.compile(r"[0-9A-Fa-f]{1,8}/[0-9A-Fa-f]{1,8}")
+_LSN: Final = late_pattern(r"[0-9A-Fa-f]{1,8}/[0-9A-Fa-f]{1,8}")
 _NOW: Final = "CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_lsn() END"
 # As JSON, because servers before 13 have no wal_status.
 _SLOTS: Final = (

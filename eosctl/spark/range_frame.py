@@ -23,6 +23,7 @@ from pyspark.sql import DataFrame, SparkSession
 from eosctl import errors
 from eosctl.engines.scanning import scan_range
 from eosctl.errors import EosctlError, NotAuthorized, Undecodable
+from eosctl.late_pattern import late_pattern
 from eosctl.model.audit import AuditPlan, OffsetRange, StateKind, StateRow
 from eosctl.sources.audit_log import ClusterSource
 from eosctl.spark.executor_access import ExecutorAccess
@@ -96,7 +97,7 @@ def decode_rows(table: pa.Table) -> Iterator[StateRow]:
         yield StateRow(StateKind(kind), *rest)
 
 
-_CARRIED: Final = re.compile(r"<eosctl-error>(\{.*?\})</eosctl-error>", re.DOTALL)
+_CARRIED: Final = late_pattern(r"<eosctl-error>(\{.*?\})</eosctl-error>", re.DOTALL)
 
 
 class ExecutorFailure(Exception):

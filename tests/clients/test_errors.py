@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import confluent_kafka
 import httpcore
+import httpcore._exceptions
 import kafka.errors
 import pytest
 
@@ -50,7 +51,9 @@ LIBRDKAFKA = [
     for name, code in inspect.getmembers(confluent_kafka.KafkaError, lambda member: isinstance(member, int))
     if name.isupper() and code != 0
 ]
-HTTPCORE = [error for _, error in inspect.getmembers(httpcore, inspect.isclass) if issubclass(error, Exception)]
+HTTPCORE = [
+    error for _, error in inspect.getmembers(httpcore._exceptions, inspect.isclass) if issubclass(error, Exception)
+]
 PEER = Peer("broker:9092", "User:tool", "PLAIN")
 
 

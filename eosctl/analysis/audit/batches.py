@@ -6,6 +6,7 @@ from enum import Enum
 from typing import Final, NamedTuple, Protocol
 
 from eosctl.analysis.positions import MYSQL, begins_transaction_again, debezium_reader, is_unfinished_snapshot
+from eosctl.late_pattern import late_pattern
 from eosctl.model.audit_states import Change, ReadKey
 from eosctl.model.offsets import Order
 from eosctl.model.records import Entry, first_time
@@ -117,7 +118,7 @@ KeyReader = Callable[[bytes | None], ReadKey]
 
 Fields = Mapping[str, object]
 
-_NUMBERED: Final = re.compile(r"(.*?)([0-9]+)", re.DOTALL)
+_NUMBERED: Final = late_pattern(r"(.*?)([0-9]+)", re.DOTALL)
 
 
 class Advance(Enum):

@@ -10,7 +10,6 @@
    judged. So do several tasks, which count each for itself.
 """
 
-import re
 from typing import Final
 
 from msgspec import DecodeError, Struct
@@ -20,6 +19,7 @@ from msgspec.structs import replace
 from eosctl.analysis.grammars.debezium import DEBEZIUM
 from eosctl.analysis.grammars.grammar import RecordWithHeaders
 from eosctl.analysis.output_topics import is_debezium_source
+from eosctl.late_pattern import late_pattern
 from eosctl.model.client_properties import split_list
 from eosctl.model.client_roles import ConnectorConfig
 from eosctl.model.events import TransactionPart, TransactionRole
@@ -48,7 +48,7 @@ class _Value(_Fields):
 
 
 _VALUE: Final = Decoder(_Value)
-_WITH_LSN: Final = re.compile(r"(\d+):\d+")
+_WITH_LSN: Final = late_pattern(r"(\d+):\d+")
 
 
 def _name(identity: str) -> str:

@@ -9,6 +9,7 @@ from eosctl.analysis.catalogue import connect
 from eosctl.analysis.catalogue import connect as kinds
 from eosctl.analysis.client_configs import connector_config, override_policy
 from eosctl.analysis.connect_requests import for_connector
+from eosctl.late_pattern import late_pattern
 from eosctl.model.client_properties import split_list
 from eosctl.model.client_roles import WorkerConfig, as_properties, class_name, server_set
 from eosctl.model.config_topic import RecordKind
@@ -629,7 +630,7 @@ VERSION_RULES: Final = (
 
 ASKED: Final = "connector.plugin.version"
 NEWEST: Final = ("", "latest")
-RANGE: Final = re.compile(r"[\[\](),]")
+RANGE: Final = late_pattern(r"[\[\](),]")
 
 Asked = Mapping[str, Mapping[str, list[str]]]
 """The connectors by the class, as `class_name` has it, and by the version that they ask for."""

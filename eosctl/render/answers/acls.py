@@ -3,7 +3,6 @@
 import csv
 import io
 import json
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import Annotated, Any, Final, TypedDict
@@ -12,6 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from eosctl.errors import Unsupported
+from eosctl.late_pattern import late_pattern
 from eosctl.model.acl_plan import (
     AclDifference,
     AclReport,
@@ -247,7 +247,7 @@ def _by_number(text: str) -> str:
     return "".join(f"\\u{ord(char):04x}" if ord(char) < 1 << 16 else f"\\U{ord(char):08x}" for char in text)
 
 
-_TEMPLATE: Final = re.compile(r"([$%]*)([$%])\{")
+_TEMPLATE: Final = late_pattern(r"([$%]*)([$%])\{")
 
 
 Format = Callable[[Sequence[AclBinding], EmitOptions], str]
