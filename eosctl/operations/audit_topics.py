@@ -38,6 +38,7 @@ from eosctl.model.transaction_log import TransactionalIdHolder, TransactionLogHi
 from eosctl.model.transactions import ActiveProducer
 from eosctl.model.whole_numbers import whole_number
 from eosctl.operations.audit_request import AuditRequest
+from eosctl.operations.decisions import read_former_holders
 from eosctl.operations.hanging import join_with_coordinators
 from eosctl.operations.offset_stores import DEFAULT_OFFSETS_TOPIC, source_connectors, worker_settings
 from eosctl.operations.session import Session
@@ -429,24 +430,34 @@ class ClusterInput:
             yield StateRow(StateKind.CONFIG, 0, config, 0, 0, True, encode_audit_state(events))
 
     def transaction_log_history(self, plan: AuditPlan, producer_ids: frozenset[int]) -> TransactionLogHistory | Skipped:
-        """The partitions of the IDs; all partitions if the holder of one producer ID is unknown."""
-        try:
-            log = self._reader.transaction_log(_holders_of_ids(plan, producer_ids))
-            unread = next(iter(log.unread.values()), None)
-            return fold_transaction_log_history(log.records, producer_ids) if unread is None else unread
-        except EosctlError as error:
-            return Skipped.of(error)
+        return read_history(self._reader, plan, producer_ids)
 
     @property
     def coverage(self) -> Coverage:
         return self._reader.coverage
 
 
-def _holders_of_ids(plan: AuditPlan, producer_ids: Collection[int]) -> tuple[str, ...]:
-    """The transactional IDs that hold these producer IDs; empty if one of them is unknown."""
+def read_history(
+    reader: ClusterReader, plan: AuditPlan, producer_ids: frozenset[int]
+) -> TransactionLogHistory | Skipped:
+    """By the partitions of the IDs that hold these producer IDs, or held them by the transaction log."""
+    known = _known_holders(plan, producer_ids)
+    lost = producer_ids - known.keys()
+    try:
+        former = read_former_holders(reader, lost) if lost else frozenset()
+        names = sorted({*known.values(), *former})
+        if not names:
+            return TransactionLogHistory()
+        log = reader.transaction_log(names)
+        unread = next(iter(log.unread.values()), None)
+        return fold_transaction_log_history(log.records, producer_ids) if unread is None else unread
+    except EosctlError as error:
+        return Skipped.of(error)
+
+
+def _known_holders(plan: AuditPlan, producer_ids: Collection[int]) -> Mapping[int, str]:
     holders = () if isinstance(plan.holders, Skipped) else plan.holders
-    known = {each.transactional_id: each.producer_id for each in holders if each.producer_id in producer_ids}
-    return tuple(sorted(known)) if set(known.values()) == set(producer_ids) else ()
+    return {each.producer_id: each.transactional_id for each in holders if each.producer_id in producer_ids}
 
 
 NOT_ASKED: Final = not_asked("segment files were read; eosctl sent no request to brokers or workers")

@@ -2,17 +2,17 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Final
+from typing import Final, NamedTuple
 
 from msgspec import Struct
 
 from eosctl.analysis.hanging import LoggedDecisions, as_written, by_coordinator, may_be_earlier, overtaken
-from eosctl.errors import Unreachable
+from eosctl.errors import Refused, Unreachable
 from eosctl.model.audit import OffsetRange
 from eosctl.model.hanging import Decision, FirstBatch, OpenTransaction, Place, Verdict, join_open_transactions
 from eosctl.model.names import TopicPartition
 from eosctl.model.skipped import Skipped, read_or_skip
-from eosctl.model.text import pluralize
+from eosctl.model.text import first_few, pluralize
 from eosctl.model.timeline import TimelineFacts
 from eosctl.model.transaction_log import LoggedHolders
 from eosctl.sources.audit_log import ControlBatch
@@ -71,6 +71,27 @@ def _read_holders(reader: ClusterReader, producer_ids: Collection[int], most_byt
     return found
 
 
+MOST_LOG_BYTES: Final = 2 << 30
+"""Of a larger log no more is searched for one answer: some 15 s of CPU. A healthy one of 100,000 IDs has 100 MB."""
+
+
+def read_former_holders(reader: ClusterReader, producer_ids: Collection[int]) -> frozenset[str]:
+    """The IDs that held these producer IDs, by the transaction log; none where the log has none.
+
+    Raises Refused where one was not found in the first MOST_LOG_BYTES, Unreachable where a partition was not read.
+    """
+    found = _read_holders(reader, producer_ids, MOST_LOG_BYTES)
+    lost = set(producer_ids) - {each.producer_id for each in found.holders}
+    if lost and found.left:
+        searched = f"{found.read_bytes / (1 << 20):,.1f} MiB of the transaction log were searched"
+        raise Refused(f"{searched} for the ID of {_named(lost)}, and {pluralize(found.left, 'record')} of it are left")
+    return frozenset(each.transactional_id for each in found.holders)
+
+
+def _named(producer_ids: Collection[int]) -> str:
+    return f"producer {min(producer_ids)}" if len(producer_ids) == 1 else f"{len(producer_ids):,} producers"
+
+
 def _read_log(
     reader: ClusterReader, names: Sequence[str], transactions: Iterable[OpenTransaction], most_bytes: int | None
 ) -> LoggedDecisions:
@@ -113,20 +134,32 @@ MOST_OFFSETS: Final = 1_000_000
 """The longest range of offsets in which a marker is looked for."""
 
 
+class Overtaken(NamedTuple):
+    """Verdicts on earlier transactions that others, in progress, have overtaken in their partition.
+
+    unread says why others may be missing, None: none is.
+    """
+
+    verdicts: tuple[Verdict, ...]
+    unread: str | None = None
+
+
 def read_overtaken(
     reader: ClusterReader, transactions: Collection[OpenTransaction], leaders: Mapping[TopicPartition, int]
-) -> tuple[Verdict, ...]:
-    """Verdicts on earlier transactions that these ones, which are in progress, have overtaken in their partition.
+) -> Overtaken:
+    """The transactions that these have overtaken.
 
     They must still be open there, at the same offset, after the coordinators were queried.
     """
     with reader.optional_reads():
         at = {(each.topic_partition, each.start_offset): each for each in transactions if each.reason is None}
-        first = reader.first_batches(tuple(at), leaders) if at else {}
-        known = {} if isinstance(first, Skipped) else first
-        suspects = [(at[each], begun) for each, begun in known.items() if may_be_earlier(at[each], begun)]
+        first = read_or_skip(lambda: reader.first_batches(tuple(at), leaders) if at else {})
+        if isinstance(first, Skipped):
+            return Overtaken((), first.reason)
+        unread = _unread_batches(at.keys() - first.keys())
+        suspects = [(at[each], begun) for each, begun in first.items() if may_be_earlier(at[each], begun)]
         if not suspects:
-            return ()
+            return Overtaken((), unread)
         asked = {each.topic_partition: leaders[each.topic_partition] for each, _ in suspects}
         again = reader.producers(asked, quiet=True).producers
         open_now = {each.place for each in join_open_transactions(again, {}, {})}
@@ -134,7 +167,22 @@ def read_overtaken(
         names = sorted({str(each.transactional_id) for each, _ in suspects})
         log = read_or_skip(partial(_read_log, reader, names, [each for each, _ in suspects], None))
         found = (_on_earlier(reader, each, begun, log) for each, begun in suspects)
-        return tuple(each for each in found if each is not None)
+        return Overtaken(tuple(each for each in found if each is not None), unread or _unread_log(suspects, log))
+
+
+def _unread_batches(places: Collection[tuple[TopicPartition, int]]) -> str | None:
+    if not places:
+        return None
+    names = first_few([f"{place} at {offset}" for place, offset in sorted(places)], most=3)
+    return f"the first batches of {pluralize(len(places), 'transaction')} were not read: {names}"
+
+
+def _unread_log(suspects: Collection[tuple[OpenTransaction, FirstBatch]], log: LoggedDecisions | Skipped) -> str | None:
+    """Why it is not known of a transaction that began before its coordinator's record of it; with one epoch."""
+    if not isinstance(log, Skipped):
+        return None
+    alike = (begun.producer_epoch == each.producer.producer_epoch for each, begun in suspects)
+    return f"the transaction log was not read: {log.reason}" if any(alike) else None
 
 
 def _on_earlier(

@@ -52,7 +52,7 @@ from eosctl.model.text import pluralize
 from eosctl.model.times import ClusterClock
 from eosctl.model.topics import PartitionOffsets, RecordCounts
 from eosctl.model.transactions import ActiveProducer, Ownership, transactional_ids_by_producer
-from eosctl.operations.decisions import MOST_OPEN, read_decisions, read_overtaken
+from eosctl.operations.decisions import MOST_OPEN, Overtaken, read_decisions, read_overtaken
 from eosctl.operations.offset_stores import DEFAULT_OFFSETS_TOPIC
 from eosctl.operations.session_options import Reporter
 from eosctl.operations.transactions import ConnectNames, read_connect_names, wanted_partitions, with_threads
@@ -237,7 +237,13 @@ def _search_overtaken(
     if isinstance(others, Skipped):
         return {}, (f"whether transactions in progress overtook earlier ones is not known: {others.reason}",)
     found = read_overtaken(reader, (*known.transactions, *others.transactions), leaders)
-    return {each.transaction.place: each for each in found}, ()
+    return {each.transaction.place: each for each in found.verdicts}, _not_looked_for(found)
+
+
+def _not_looked_for(found: Overtaken) -> tuple[str, ...]:
+    if found.unread is None:
+        return ()
+    return (f"whether transactions in progress overtook earlier ones is not known: {found.unread}",)
 
 
 def _ended(reader: ClusterReader, young: Collection[ActiveProducer]) -> tuple[ActiveProducer, ...]:
@@ -362,7 +368,7 @@ def _look(reader: ClusterReader, request: StabilityRequest, connect: ConnectName
     opened = (*joined.transactions, *joined.undecided)
     if any(each.transactional_id is None for each in opened):
         reader.access()  # the coverage keeps it if IDs may be hidden
-    reasons = "; ".join(joined.reasons)
+    reasons, passed = "; ".join(joined.reasons), read_overtaken(reader, joined.transactions, asked)
     if group is not None:
         group = replace(group, pending=_pending(reader, group.group_id, opened))
         if not group.pending:  # no commit of its own waits there
@@ -375,8 +381,12 @@ def _look(reader: ClusterReader, request: StabilityRequest, connect: ConnectName
         free=len(offsets) - len(held),
         owners=_owners(reader, connect, opened),
         not_searched=tuple(place for place, each in answered.items() if isinstance(each, Skipped)),
-        notes=(*([f"which IDs hold back is not known of all: {reasons}"] if reasons else []), *connect.notes),
-        overtaken={each.transaction.place: each for each in read_overtaken(reader, joined.transactions, asked)},
+        notes=(
+            *([f"which IDs hold back is not known of all: {reasons}"] if reasons else []),
+            *_not_looked_for(passed),
+            *connect.notes,
+        ),
+        overtaken={each.transaction.place: each for each in passed.verdicts},
         coverage=reader.coverage + _unread_places(group, wanted),
         group=group,
         counts={} if group is None else _counted(reader, group, offsets, request.within),

@@ -42,6 +42,7 @@ from eosctl.model.tracing import (
 )
 from eosctl.model.transaction_log import LogRecord
 from eosctl.model.transactions import NO_OWNER, transactional_ids_by_producer
+from eosctl.operations.decisions import read_former_holders
 from eosctl.operations.session import Session
 from eosctl.operations.transactions import ConnectNames, read_connect_names
 from eosctl.sources.audit_log import ControlBatch, DataBatch, LiveLog, LogItem, RecordLog
@@ -282,7 +283,7 @@ class Places(Protocol):
         """The requests, and those that failed."""
 
     def transaction_log(self, producer_id: int) -> Iterable[LogRecord]:
-        """Records of the transaction log, at least of the ID that holds the producer ID."""
+        """Records of the transaction log, at least of the ID that holds or held the producer ID."""
 
     def holder(self, producer_id: int) -> str | Skipped | None:
         """The transactional ID that holds the producer ID now, or None."""
@@ -319,9 +320,12 @@ class LivePlaces:
         return self._reader.coverage
 
     def transaction_log(self, producer_id: int) -> Iterable[LogRecord]:
-        """The log's partition of the ID that holds it, or the whole log if none does. Raises NotAuthorized."""
+        """The log's partitions of the ID that holds it, or of those that held it. Raises NotAuthorized."""
         holder = self.holder(producer_id)
-        log = self._reader.transaction_log([holder] if isinstance(holder, str) else ())
+        names = {holder} if isinstance(holder, str) else read_former_holders(self._reader, {producer_id})
+        if not names:
+            return ()
+        log = self._reader.transaction_log(sorted(names))
         for reason in log.unread.values():
             raise Unreachable(f"the transaction log was not read as a whole: {reason.reason}")
         return log.records

@@ -158,11 +158,12 @@ def plan_fencing(
     transaction_timeout_ms: int,
     leaderless: Collection[TopicPartition] = (),
     overtaken: Collection[Verdict] = (),
+    not_looked_for: str | None = None,
 ) -> FencingPlan:
     """The plan by the rules above. descriptions lack the IDs that their coordinator does not know.
 
     leaderless are partitions of open transactions that have no leader just now; overtaken are earlier transactions that
-    their markers end, too.
+    their markers end, too; not_looked_for says why more of these may exist.
     """
     missing = [each for each in candidates if each.transactional_id not in descriptions]
     left_alone = [] if request.create_missing else missing
@@ -185,6 +186,7 @@ def plan_fencing(
     ]
     warnings = (
         *(each.forced or each.message for each in forcible if request.force),
+        *_warn_of_overtaken(not_looked_for),
         *_warn_of_leaders(steps),
         *_warn_of_two_phase(steps),
         *_warn_of_flink(steps),
@@ -207,6 +209,14 @@ def _object_to_overtaken(overtaken: Iterable[Verdict]) -> Iterator[Objection]:
             f"records of {name} in {place} from offset {each.transaction.start_offset} on belong to an earlier "
             f"transaction that {ended}, and whose marker is missing; fencing aborts them with the present one",
             "let its producer commit the present transaction, which commits both, or fence with --force",
+        )
+
+
+def _warn_of_overtaken(not_looked_for: str | None) -> Iterator[str]:
+    if not_looked_for is not None:
+        yield (
+            "an open transaction may have overtaken a committed one whose marker is missing, and fencing aborts both "
+            f"then; that was not looked for: {not_looked_for}"
         )
 
 

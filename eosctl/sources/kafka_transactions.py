@@ -458,12 +458,17 @@ def read_transaction_log(
 
 
 def find_holders(
-    wire: Wire, epochs: Mapping[int, int], before: LoggedHolders, most_bytes: int | None = None
+    wire: Wire,
+    epochs: Mapping[int, int],
+    before: LoggedHolders,
+    most_bytes: int | None = None,
+    on_read: Callable[[int], None] = lambda _: None,
 ) -> LoggedHolders:
     """The IDs that held the producer IDs of an earlier reading, which this one continues.
 
-    epochs are those of the log's leaders. A partition whose leader changed is read again: it may have been truncated.
-    The bytes of a producer ID are looked for in a batch before its records are decoded.
+    epochs are those of the log's leaders. on_read gets how many more offsets are read. A partition whose leader changed
+    is read again: it may have been truncated. The bytes of a producer ID are looked for in a batch before its records
+    are decoded.
     """
     offsets, unanswered = transaction_log_offsets(wire, epochs)
     unread, words = dict(unanswered), [PRODUCER_ID.pack(each) for each in before.producer_ids]
@@ -482,7 +487,9 @@ def find_holders(
                     found |= set(record.holders(before.producer_ids))
                 elif any(word in (entry.key or b"") + (entry.value or b"") for word in words):
                     unread[place.partition] = NEWER
-            reached, size = min(batch.header.next_offset, bounds.high_watermark), size + len(batch.data)
+            passed, size = min(batch.header.next_offset, bounds.high_watermark), size + len(batch.data)
+            on_read(passed - reached)
+            reached = passed
             allowance.take(len(batch.data))
             if allowance.is_spent:
                 break

@@ -789,8 +789,8 @@ class LiveCluster(CoverageLog):
         """Raises NotAuthorized where Read on it is missing."""
         wire, kept = self._wire, LoggedHolders() if self._kept is None else self._kept.holders
         epochs = kafka_transactions.leader_epochs(wire) if kafka_transactions.transaction_log_leaders(wire) else {}
-        before = kept.continued(producer_ids)
-        found = kafka_transactions.find_holders(wire, epochs, before, most_bytes)
+        with self._progress("searching the transaction log", unit="offsets") as advance:
+            found = kafka_transactions.find_holders(wire, epochs, kept.continued(producer_ids), most_bytes, advance)
         if self._kept is not None:
             self._kept.holders = found
         return found

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from eosctl.analysis.catalogue import audit as kinds
 from eosctl.engines.auditing import AuditResult
-from eosctl.errors import NotAuthorized, Unreachable, UsageError
+from eosctl.errors import EosctlError, NotAuthorized, Unreachable, UsageError
 from eosctl.ledger.ledger import Ledger, open_ledger
 from eosctl.model.audit import (
     AuditedTopic,
@@ -26,7 +26,12 @@ from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
 from eosctl.model.report import Finding, Severity, exit_code
 from eosctl.model.skipped import Cause, Skipped
 from eosctl.model.topics import PartitionOffsets, TopicDescription
-from eosctl.model.transaction_log import TransactionalIdHolder
+from eosctl.model.transaction_log import (
+    LoggedHolders,
+    TransactionalIdHolder,
+    TransactionLogHistory,
+    TransactionLogRecords,
+)
 from eosctl.model.transactions import (
     ActiveProducer,
     AnsweredProducers,
@@ -37,7 +42,8 @@ from eosctl.model.transactions import (
 )
 from eosctl.operations.audit import run_incrementally
 from eosctl.operations.audit_request import AuditRequest
-from eosctl.operations.audit_topics import AuditScope, FoundTopics, read_bounds
+from eosctl.operations.audit_topics import AuditScope, FoundTopics, read_bounds, read_history
+from eosctl.operations.decisions import MOST_LOG_BYTES
 from eosctl.operations.offset_stores import OffsetsRequest
 from eosctl.render.answers.audit import summary, view_audit
 from eosctl.render.formats import json_of
@@ -107,6 +113,49 @@ def test_hidden_transactional_ids_leave_holders_and_open_transactions_unread():
         ("holders of producer IDs", Cause.UNREACHABLE),
         ("open transactions", Cause.DENIED),
     ]
+
+
+def searching(found: LoggedHolders | EosctlError) -> tuple[FakeCluster, list[object]]:
+    """A cluster whose transaction log has these former holders, and what it was asked for."""
+    asked: list[object] = []
+
+    def search(producer_ids: object, most_bytes: int) -> LoggedHolders:
+        asked.append((producer_ids, most_bytes))
+        if isinstance(found, EosctlError):
+            raise found
+        return found
+
+    def read(names: object) -> TransactionLogRecords:
+        asked.append(names)
+        return TransactionLogRecords({}, Skipped("not asked"), ())
+
+    return bounded(logged_holders=search, transaction_log=read), asked
+
+
+HELD = LoggedHolders(holders=frozenset({TransactionalIdHolder(8, "former")}), left=5, read_bytes=1 << 20)
+
+
+def test_the_history_of_a_producer_without_a_holder_is_read_by_the_ids_that_held_it():
+    audited, asked = searching(HELD)
+    assert read_history(audited, read_bounds(audited, SCOPE), frozenset({7, 8})) == TransactionLogHistory()
+    assert asked == [({8}, MOST_LOG_BYTES), [TASK, "former"]]
+    audited, asked = searching(LoggedHolders())
+    assert read_history(audited, read_bounds(audited, SCOPE), frozenset({8})) == TransactionLogHistory()
+    assert asked == [({8}, MOST_LOG_BYTES)], "no ID held it, and the whole log was searched"
+    audited, asked = searching(LoggedHolders())
+    read_history(audited, read_bounds(audited, SCOPE), frozenset({7}))
+    assert asked == [[TASK]], "a coordinator knows the ID"
+
+
+def test_the_history_is_unknown_where_the_log_was_not_searched_to_its_end():
+    audited, asked = searching(HELD)
+    assert read_history(audited, read_bounds(audited, SCOPE), frozenset({8, 9})) == Skipped(
+        "1.0 MiB of the transaction log were searched for the ID of producer 9, and 5 records of it are left"
+    )
+    assert asked == [({8, 9}, MOST_LOG_BYTES)]
+    denied = NotAuthorized(principal="User:a", operation="Read", resource="Topic __transaction_state")
+    audited, _ = searching(denied)
+    assert read_history(audited, read_bounds(audited, SCOPE), frozenset({8})) == Skipped.of(denied)
 
 
 def test_an_error_of_the_coordinators_is_no_error_of_the_plan():

@@ -5,14 +5,16 @@ from collections.abc import Callable, Iterable
 import pytest
 from msgspec.structs import replace
 
-from eosctl.errors import Refused, Undecodable, Unreachable, UsageError
+from eosctl.errors import NotAuthorized, Refused, Undecodable, Unreachable, UsageError
 from eosctl.model.config_topic import ClusterFacts, ConfigTopicLog, Origin, TaskCountRecord
 from eosctl.model.fencing import FencingRequest
+from eosctl.model.hanging import FirstBatch
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
 from eosctl.model.profile import Profile
 from eosctl.model.report import exit_code
 from eosctl.model.skipped import Cause, Skipped
 from eosctl.model.transactions import (
+    ActiveProducer,
     AnsweredProducers,
     ListedTransactions,
     TransactionDescription,
@@ -85,6 +87,37 @@ def test_an_open_transaction_without_a_leader_objects_to_the_plan() -> None:
     planned = read_and_plan(session_on(headless, Conversation()), FencingRequest(("a-0",)), "connect-configs")
     assert isinstance(planned.failure, Refused)
     assert "orders-0" in planned.failure.message
+
+
+def writing(**facts: object) -> FakeCluster:
+    """a-0 has a transaction in progress in the partition since offset 5."""
+    active = ActiveProducer(PLACE, ProducerIdAndEpoch(9, 1), 0, 7, None, 5)
+    return cluster(**({"partitions": {PLACE: 1}, "producers": AnsweredProducers((active,), ())} | facts))
+
+
+READ = {(PLACE, 5): FirstBatch(1, 8)}
+DENIED = NotAuthorized(principal="User:a", operation="Read", resource="Topic orders")
+
+
+@pytest.mark.parametrize(
+    ("facts", "reason"),
+    [
+        ({"producers": DENIED}, "User:a lacks Read on topic orders"),
+        ({"producers": AnsweredProducers((), (PLACE,)), "first_batches": {}}, "no leader answered for orders-0"),
+        ({"first_batches": DENIED}, "User:a lacks Read on topic orders"),
+        ({"first_batches": Skipped("they are not saved")}, "they are not saved"),
+        ({"first_batches": {}}, "the first batches of 1 transaction were not read: orders-0 at 5"),
+        ({"first_batches": READ}, None),
+    ],
+)
+def test_a_plan_says_where_it_was_not_looked_for_overtaken_transactions(
+    facts: dict[str, object], reason: str | None
+) -> None:
+    session = session_on(writing(**facts), Conversation())
+    planned = read_and_plan(session, FencingRequest(("a-0",)), "connect-configs")
+    warned = [each for each in planned.plan.warnings if "that was not looked for" in each]
+    assert [each.partition("looked for: ")[2] for each in warned] == ([] if reason is None else [reason])
+    assert planned.failure is None
 
 
 def test_owners_stay_unknown_where_the_config_topic_cannot_be_read() -> None:

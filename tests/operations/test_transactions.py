@@ -416,6 +416,32 @@ def test_a_transaction_that_began_as_an_earlier_complete_one_hangs_at_any_age(co
     assert (gone.verdicts, gone.young) == ((), (JUST_NOW,)), "its marker came meanwhile"
 
 
+NOT_KNOWN = "whether transactions in progress overtook earlier ones is not known: "
+
+
+@pytest.mark.parametrize(
+    ("first", "start_ms", "log", "reason"),
+    [
+        (Skipped("a snapshot holds no record batches"), 0, None, "a snapshot holds no record batches"),
+        ({(HERE, 5): FirstBatch(0, 0)}, NOW, DENIED, f"the transaction log was not read: {DENIED.message}"),
+        ({(HERE, 5): FirstBatch(9, NOW)}, 0, None, None),
+    ],
+)
+def test_it_is_said_where_overtaken_transactions_were_not_looked_for(first, start_ms, log, reason):
+    known = {
+        "listed": {"task-0": 9},
+        "answers": {"task-0": replace(described("task-0", 9, HERE), start_ms=start_ms)},
+        "first_batches": first,
+        **({} if log is None else {"transaction_log": log}),
+    }
+    found = find_hanging(cluster([JUST_NOW], [JUST_NOW], **known), ALL)
+    again = cluster([JUST_NOW], [JUST_NOW], **known, offsets=lambda _: {HERE: HELD})
+    stable = last_stable_offsets(again, EVERY_PARTITION)
+    for notes in (found.notes, stable.notes):
+        said = [each.removeprefix(NOT_KNOWN) for each in notes if each.startswith(NOT_KNOWN)]
+        assert said == ([] if reason is None else [reason])
+
+
 def committed_as(name: str, *ids: str) -> TransactionLogRecords:
     """A transaction log in which this ID committed the transaction of producer 9, if it is among the wanted IDs."""
     value = TransactionLogValue(
