@@ -320,6 +320,8 @@ _OBJECTS: Final = (dict, Mapping)  # dict first: it is quick to ask, and nearly 
 class RowStream(list[Any]):
     """Very many rows, in JSON's own types, made again whenever they are gone through and never kept.
 
+    No double among them is infinite or NaN, which JSON does not have.
+
     To the formats it is a list, of `count` rows. It must stand where a block shows it: an encoder that reads a list's
     memory instead of going through it would find nothing.
     """

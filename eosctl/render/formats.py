@@ -10,6 +10,8 @@ from itertools import chain, groupby
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, assert_never
 
+from msgspec.json import Encoder
+from msgspec.json import format as with_blanks
 from msgspec.structs import replace
 
 from eosctl.model.report import Result, Severity
@@ -549,6 +551,7 @@ def _quoted(dumper: Any, text: str) -> Any:  # noqa: ANN401  # PyYAML's classes 
 
 MANY: Final = 1000
 _encode: Final = stdlib_json.JSONEncoder(ensure_ascii=False, allow_nan=False, check_circular=False).encode
+_encode_row: Final = Encoder().encode
 
 
 def json(envelope: Tree) -> str:
@@ -573,9 +576,9 @@ def _indented(value: Tree, newline: str) -> Iterator[str]:
                 lead = ","
             yield newline + "}"
         case [_, *_] if len(value) > MANY:
-            lead = "["
+            lead, encode = "[", _row if isinstance(value, RowStream) else _encode
             for item in value:
-                yield f"{lead}{inner}{_encode(item)}"
+                yield f"{lead}{inner}{encode(item)}"
                 lead = ","
             yield newline + "]"
         case [_, *_]:
@@ -589,10 +592,26 @@ def _indented(value: Tree, newline: str) -> Iterator[str]:
             yield _encode(value)
 
 
+def _row(row: Tree) -> str:
+    """The text of _encode for a row of a RowStream, in an eighth of its time; a double may have another exponent."""
+    try:
+        return with_blanks(_encode_row(row), indent=0).decode()
+    except (TypeError, UnicodeEncodeError):  # a str of another type, half of a surrogate pair
+        return _encode(row)
+
+
 def json_line(envelope: Tree) -> str:
     return (
         escaped_in_json(stdlib_json.dumps(envelope, ensure_ascii=False, separators=(",", ":"), allow_nan=False)) + "\n"
     )
+
+
+def _line_of(row: Tree) -> str:
+    """The text of json_line for a row of a RowStream."""
+    try:
+        return escaped_in_json(_encode_row(row).decode()) + "\n"
+    except (TypeError, UnicodeEncodeError):
+        return json_line(row)
 
 
 def jsonl(document: Document) -> str:
@@ -610,8 +629,9 @@ def jsonl_lines(document: Document) -> Iterator[str]:
     yield json_line({**document.envelope(), "data": data})
     for place, rows in found.items():
         assert isinstance(rows, list)
+        line = _line_of if isinstance(rows, RowStream) else json_line
         for row in rows:
-            yield json_line({"kind": f"{document.kind}/{place}", "version": document.version, "data": row})
+            yield line({"kind": f"{document.kind}/{place}", "version": document.version, "data": row})
 
 
 def yaml(envelope: Tree) -> str:

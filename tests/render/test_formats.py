@@ -3,16 +3,18 @@
 import json
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
+from itertools import cycle, islice
 from typing import Annotated
 
 import pytest
 import yaml
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from msgspec import UNSET, Struct, UnsetType
 
 from eosctl.errors import UsageError
 from eosctl.model.skipped import Skipped
+from eosctl.model.text import UNSEEN
 from eosctl.model.times import rfc3339
 from eosctl.render.cells import Page
 from eosctl.render.document import (
@@ -390,6 +392,25 @@ def test_rows_that_are_streamed_are_written_as_a_list_is(output: Output, count: 
     )  # fmt: skip
     assert text_of(document, output, PIPED) == text_of(kept, output, PIPED)
     assert text_of(document, output, PIPED) == text_of(document, output, PIPED), "rows are made again each time"
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(st.characters(codec=None, exclude_categories=())),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=2), inner, max_size=2),
+    max_leaves=4,
+)  # fmt: skip
+
+
+@settings(max_examples=15)
+@given(st.lists(VALUES, min_size=1, max_size=40))
+def test_a_streamed_row_reads_as_the_value_that_it_is(values: list[object]) -> None:
+    """Whatever text, number or half of a surrogate pair Kafka holds."""
+    rows = [{"name": each, "lso": 1} for each in islice(cycle(values), 1001)]
+    document = Document("many", {"connectors": RowStream(len(rows), lambda: rows)}, blocks=(NAMES_ONLY,))
+    whole, (_, *lines) = text_of(document, Output.JSON, PIPED), text_of(document, Output.JSONL, PIPED).splitlines()
+    assert not any(map(UNSEEN.search, [*whole.splitlines(), *lines]))
+    assert json.loads(whole)["data"]["connectors"] == [json.loads(each)["data"] for each in lines] == rows
 
 
 def test_rows_are_streamed_only_where_a_block_shows_them() -> None:

@@ -38,6 +38,8 @@ def test_a_double_that_json_cannot_write_is_text() -> None:
     assert finite({"a": math.inf, "b": -math.inf, "c": 1.5, "d": 7, "e": None, "f": True}) == {
         "a": "inf", "b": "-inf", "c": 1.5, "d": 7, "e": None, "f": True,
     }  # fmt: skip
+    [row] = shown(record(0, '["a",{"f":-1e400}]', '{"p":1e400}')).data["offsets"]
+    assert (row["partition"], row["kafka_effective"]["value"]) == ({"f": "-inf"}, {"p": "inf"})
 
 
 @pytest.mark.parametrize(

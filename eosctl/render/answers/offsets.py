@@ -255,7 +255,7 @@ def offset_row(merged: MergedOffset) -> OffsetRow:
     kafka_effective = worker_global if kafka is general else _stored(kafka)
     return {
         "connector": key.connector,
-        "partition": None if key.partition is None else dict(key.partition),
+        "partition": None if key.partition is None else finite(key.partition),
         "key_base64": base64.b64encode(key.raw).decode("ascii"),
         "worker_global": worker_global,
         "connector_specific": kafka_effective if specific is kafka else _stored(specific),
