@@ -6,11 +6,11 @@ its identity. Folds of two stretches of one partition merge into the fold of bot
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any, Final, NamedTuple
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from eosctl.analysis.positions import (
@@ -105,9 +105,9 @@ class OffsetsFold:
         new, found = tuple.__new__, {}
         for key, (entry, writer, opened, by, aborted, of, records, tombstones) in self._keys.items():
             last = (
-                _record(entry, writer, RecordState.COMMITTED),
-                None if opened is None else _record(opened, by, RecordState.OPEN),
-                None if aborted is None else _record(aborted, of, RecordState.ABORTED),
+                None if entry is None else _record(key, entry, writer, RecordState.COMMITTED),
+                None if opened is None else _record(key, opened, by, RecordState.OPEN),
+                None if aborted is None else _record(key, aborted, of, RecordState.ABORTED),
             )
             found[key] = new(KeyRecords, (topic_partition, *last, records, tombstones))
         return OffsetsPartition(topic_partition, offsets, found)
@@ -117,10 +117,9 @@ def _batch_of(record: Record) -> tuple[RecordState, Writer]:
     return record.state, Writer(record.transactional, record.producer_id, record.producer_epoch)
 
 
-def _record(entry: Entry | None, writer: Writer, state: RecordState) -> Record | None:
-    if entry is None:
-        return None
-    return tuple.__new__(Record, (entry.offset, entry.timestamp, entry.key, entry.value, state, *writer))
+def _record(key: Key, entry: Entry, writer: Writer, state: RecordState) -> Record:
+    """With the bytes of the key that the fold keeps: those of the entry are as many again."""
+    return tuple.__new__(Record, (entry.offset, entry.timestamp, key, entry.value, state, *writer))
 
 
 def fold_offsets(
@@ -149,7 +148,6 @@ DecodeValue = Callable[[bytes | None], SourceOffset | MalformedValue | None]
 ByKey = Mapping[bytes | None, tuple[KeyRecords, ...]]
 Answer = StoredOffset | Skipped | None
 Candidates = tuple[OffsetStores, ...] | Skipped
-Usable = tuple[TopicPartition, Record, SourceOffset]
 
 NULL_PARTITION_IS_LOST: Final = KafkaVersion(4, 2)
 NOT_READ = Skipped("it was not read")
@@ -207,13 +205,14 @@ class OpenedStores(NamedTuple):
 class Merger(Struct, frozen=True):
     """Merges keys over the topics that were read: by place, None where there is no such topic.
 
-    version is the workers'.
+    version is the workers'. plain keeps the keys of each place that need no rule.
     """
 
     worker_place: StorePlace
     topics: Mapping[StorePlace, ByKey | Skipped | None]
     decode: DecodeValue
     version: KafkaVersion = NEWEST
+    plain: dict[StorePlace, set[bytes | None]] = field(default_factory=dict)
 
     def merge(self, keys: Sequence[OffsetKey], candidates: Candidates) -> Sequence[MergedOffset]:
         """Merges each key of one connector, in this order; two candidates where it is unknown which stores apply."""
@@ -232,12 +231,14 @@ class Merger(Struct, frozen=True):
             general = opened[0].primary
         held = opened[0].primary.topic if only else None
 
-        def merged(key: OffsetKey) -> MergedOffset:
-            return _explained(self._merged(key, opened, general, specific))
+        def merged(keys: Iterable[OffsetKey]) -> Iterator[MergedOffset]:
+            return (_explained(self._merged(key, opened, general, specific)) for key in keys)
 
         if held is None or isinstance(held, Skipped):
-            return [merged(key) for key in keys]
-        return _mostly_plain(keys, self._usable(held), opened[0].kind, merged)
+            return list(merged(keys))
+        plain = self._plain_in(opened[0].primary.place, held)
+        others = merged(key for key in keys if key.raw not in plain or key.partition is None)
+        return MergedOffsets(keys, {each.key.raw: each for each in others}, _plain(held, opened[0].kind, self.decode))
 
     def _open(self, store: OffsetStore) -> Opened:
         return Opened(store.place, store.isolation_level, self.topics.get(store.place, NOT_READ))
@@ -249,22 +250,22 @@ class Merger(Struct, frozen=True):
             return OpenedStores(self._open(general), None, "worker-global")
         return OpenedStores(self._open(own), None if general is None else self._open(general), "connector-specific")
 
-    def _usable(self, topic: ByKey) -> Callable[[OffsetKey], Usable | None]:
-        """Gives the usable value of a key in the only store, if no transaction left another record and no other
-        partition has the key; None: call _merged. Nearly all keys are plain."""
-        records, decode = topic.get, self.decode
+    def _plain_in(self, place: StorePlace, topic: ByKey) -> Collection[bytes | None]:
+        """The raw keys with a usable value, if no transaction left another record and no other partition has the key.
 
-        def usable(key: OffsetKey) -> Usable | None:
-            lies = records(key.raw)
-            if lies is None or len(lies) != 1 or key.partition is None:
-                return None
-            topic_partition, record, opened, aborted, _, _ = lies[0]
-            if record is None or opened is not None or aborted is not None:
-                return None
-            value = decode(record.value)
-            return (topic_partition, record, value) if isinstance(value, dict) else None
-
-        return usable
+        Found once for a topic, in the order in which its records were folded, which is how they lie in memory.
+        """
+        if place not in self.plain:
+            decode = self.decode
+            self.plain[place] = {
+                raw
+                for raw, lies in topic.items()
+                if len(lies) == 1
+                and (record := lies[0].committed) is not None
+                and lies[0].open is lies[0].aborted is None
+                and isinstance(decode(record.value), dict)
+            }
+        return self.plain[place]
 
     def _merged(
         self, key: OffsetKey, candidates: list[OpenedStores], general: Opened, specific: Opened | None
@@ -311,28 +312,22 @@ class Merger(Struct, frozen=True):
         return words if waiting is None else f"{words}; an open transaction may replace it (offset {waiting})"
 
 
-def _mostly_plain(
-    keys: Sequence[OffsetKey],
-    usable: Callable[[OffsetKey], Usable | None],
-    kind: str,
-    merged: Callable[[OffsetKey], MergedOffset],
-) -> MergedOffsets:
-    """The offsets of keys in one store. A plain one becomes a row when it is asked for, as `merged` would make it."""
+def _plain(topic: ByKey, kind: str, decode: DecodeValue) -> Callable[[OffsetKey], MergedOffset]:
+    """Gives the explained result of _merged for a plain key: one with a usable value alone in the only store."""
     new, places = tuple.__new__, dict[int, str]()
 
-    def made(key: OffsetKey) -> MergedOffset:
-        found = usable(key)
-        if found is None:
-            return merged(key)
-        topic_partition, record, value = found
-        place = places.get(topic_partition.partition)
+    def plain(key: OffsetKey) -> MergedOffset:
+        [(topic_partition, record, *_)] = topic[key.raw]
+        assert record is not None
+        value, place = decode(record.value), places.get(topic_partition.partition)
+        assert isinstance(value, dict)
         if place is None:
             place = places[topic_partition.partition] = f"{kind} store, {topic_partition}@"
-        stored = new(StoredOffset, found)
+        stored = new(StoredOffset, (topic_partition, record, value))
         words, position = f"{place}{record.offset}", explain_position(key.partition, value)
         return new(MergedOffset, (key, stored, None, stored, stored, words, False, None, position))
 
-    return MergedOffsets(keys, {key.raw: merged(key) for key in keys if usable(key) is None}, made)
+    return plain
 
 
 def _explained(merged: MergedOffset) -> MergedOffset:

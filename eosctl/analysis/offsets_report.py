@@ -3,7 +3,8 @@
 import base64
 import shlex
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import islice
 from operator import attrgetter
 from typing import Final
@@ -232,10 +233,15 @@ def _logical_duplicates(
 
 
 def _similar(keys: Keys) -> Collection[list[OffsetKey]]:
-    """Keys that may be the same JSON: Python finds 1, 1.0 and true equal, and hashes faster than it writes JSON."""
+    """Keys that may be the same JSON: Python finds 1, 1.0 and true equal, and hashes faster than it writes JSON.
+
+    Where no two keys of a connector have the same set of values, no two are the same, and members are not looked at.
+    """
     found = [key for key in keys.values() if isinstance(key, OffsetKey)]
-    if len({hash(_members(key)) for key in found}) == len(found):
-        return ()
+    values = zip([key.connector for key in found], map(frozenset, [key.members.values() for key in found]), strict=True)
+    with suppress(TypeError):  # nested, which no worker writes
+        if len(set(map(hash, values))) == len(found):
+            return ()
     similar: defaultdict[object, list[OffsetKey]] = defaultdict(list)
     for key in found:
         similar[_members(key)].append(key)
@@ -267,11 +273,8 @@ def connector_findings(connector: ConnectorOffsets, version: KafkaVersion) -> It
         yield from _written_elsewhere(connector.name, each)
 
 
-def _evidence(offsets: list[MergedOffset], count: int | None = None) -> Details:
-    return {
-        "offsets": len(offsets) if count is None else count,
-        "keys_base64": [base64_of(each.key.raw) for each in offsets[:EXAMPLES]],
-    }
+def _evidence(offsets: Iterable[MergedOffset], count: int) -> Details:
+    return {"offsets": count, "keys_base64": [base64_of(each.key.raw) for each in islice(offsets, EXAMPLES)]}
 
 
 def _shadowed(
@@ -288,7 +291,7 @@ def _shadowed(
             f"{_have(found)} an offset only in the worker-global offsets topic. The connector-specific topic has "
             f"{kept} of its other offsets. A task that still reads such a source partition begins without an offset "
             "there. For a table or topic that it no longer reads this is harmless",
-            _evidence(found),
+            _evidence(found, len(found)),
             cure=_with_topics(for_connector(fix.replace("keep-source", "keep-target"), connector.name), stores),
             severity=Severity.WARNING,
         )
@@ -297,7 +300,7 @@ def _shadowed(
             connector.name,
             f"{_have(found)} an offset in the worker-global offsets topic and none in the connector-specific one. "
             "At its next start the connector begins without an offset there and copies everything again",
-            _evidence(found),
+            _evidence(found, len(found)),
             cure=_out_of_the_shadow(connector.name, stores, version),
         )
 
@@ -361,7 +364,7 @@ def _disagreeing(
             f"{_have(stale)} a newer and different offset in the worker-global offsets topic than in the "
             "connector-specific one, which the connector uses. Either the connector ran for a time without its own "
             "topic, or a transaction was aborted after the worker's copy was written",
-            _evidence(stale),
+            _evidence(stale, len(stale)),
             cure=_with_topics(for_connector(kinds.STORES_DISAGREE.fix_for(version), connector.name), stores),
         )
     if behind:
@@ -369,7 +372,7 @@ def _disagreeing(
             connector.name,
             f"{_have(behind)} an older offset in the worker-global offsets topic than in the connector-specific "
             "one. The worker writes the copy later and may miss it",
-            _evidence(behind),
+            _evidence(behind, len(behind)),
             cure="nothing while the connector keeps its own topic; going back to the worker's topic needs a copy first",
             severity=Severity.INFO,
         )
@@ -388,7 +391,7 @@ def _malformed(connector: ConnectorOffsets, version: KafkaVersion) -> Iterator[F
             connector.name,
             f"{pluralize(len(found), 'offset')} cannot be used (the first: {store.topic_partition} offset "
             f"{store.record.offset}, {value.reason}): the connector is answered as if there were none",
-            _evidence([each for each, _, _ in found]),
+            _evidence((each for each, _, _ in found), len(found)),
             cure=for_connector(kinds.MALFORMED_OFFSET.fix_for(version), connector.name),
         )
 
@@ -400,7 +403,7 @@ def _null_partition(connector: ConnectorOffsets) -> Iterator[Finding]:
             connector.name,
             "its null source partition has an offset. Workers from 4.2 on write it and cannot look it up. Every "
             "start of its task begins without an offset there",
-            _evidence(found),
+            _evidence(found, len(found)),
         )
 
 
@@ -419,12 +422,11 @@ def _written_elsewhere(name: str, stores: OffsetStores) -> Iterator[Finding]:
 def _orphan(connector: ConnectorOffsets) -> Iterator[Finding]:
     live = connector.live
     if live:
-        examples = islice((each for each in connector.offsets if each.live), EXAMPLES)
         yield kinds.ORPHAN_OFFSETS.finding(
             connector.name,
             f"{pluralize(live, 'offset remains', 'offsets remain')} of a connector that does not "
             "exist: one of this name would begin there",
-            _evidence([*examples], live),
+            _evidence((each for each in connector.offsets if each.live), live),
             cure=for_connector(kinds.ORPHAN_OFFSETS.fix, connector.name),
         )
 

@@ -320,16 +320,20 @@ _OBJECTS: Final = (dict, Mapping)  # dict first: it is quick to ask, and nearly 
 class RowStream(list[Any]):
     """Very many rows, in JSON's own types, made again whenever they are gone through and never kept.
 
-    No double among them is infinite or NaN, which JSON does not have.
+    No double among them is infinite or NaN, which JSON does not have. `doubtful` makes those of them that may hold
+    unknown values: where it is given, no reason is looked for in the others.
 
     To the formats it is a list, of `count` rows. It must stand where a block shows it: an encoder that reads a list's
     memory instead of going through it would find nothing.
     """
 
-    def __init__(self, count: int, make: Callable[[], Iterable[Any]]) -> None:
+    def __init__(
+        self, count: int, make: Callable[[], Iterable[Any]], doubtful: Callable[[], Iterable[Any]] | None = None
+    ) -> None:
         super().__init__()
         self._count = count
         self._make = make
+        self.doubtful = make if doubtful is None else doubtful
 
     def __len__(self) -> int:
         return self._count

@@ -506,7 +506,8 @@ def _reasons(document: Document) -> Iterable[str]:
         if isinstance(block, Findings):
             continue
         place = look_up(document.data, block.at if isinstance(block, Fields) else block.rows)
-        for row in place if isinstance(place, list) else [place]:
+        rows: Iterable[Any] = place if isinstance(place, list) else [place]
+        for row in place.doubtful() if isinstance(place, RowStream) else rows:
             for column in block.columns:
                 value = look_up(row, column.path)
                 if isinstance(value, dict) and is_skipped(value):

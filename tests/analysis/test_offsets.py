@@ -569,6 +569,7 @@ def test_an_offset_that_is_made_when_it_is_asked_for_is_the_one_that_every_rule_
     only = stores(OffsetStore(GLOBAL, level))
     decoded = map(decode_offsets_key, {each.key for records in partitions for each in records})
     keys = [each for each in decoded if isinstance(each, OffsetKey)]
+    keys.append(OffsetKey(b'["c",{"f":"not there"}]', "c", {"f": "not there"}))
     found, by_rule = merger.merge(keys, (only,)), merger.merge(keys, (only, only))
     assert [found[at] for at in range(len(found))] == [*found] == [*found[:]] == by_rule
     connector = ConnectorOffsets("c", True, (only,), found)

@@ -2,8 +2,9 @@
 
 import base64
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
+from operator import attrgetter
 from typing import Annotated, TypedDict
 
 from msgspec import UNSET, Struct, UnsetType
@@ -226,7 +227,7 @@ def view_offsets(report: OffsetsReport, *, tombstones: bool = False) -> Document
     data = OffsetsData(
         worker=_worker(report.worker),
         topics=[_topic(place, topic) for place, topic in report.topics.items()],
-        offsets=RowStream(shown, lambda: map(offset_row, _shown(report, tombstones=tombstones))),
+        offsets=_stream(report, shown, tombstones=tombstones),
         connectors=[_connector(each) for each in report.connectors],
         **findings_of(report),
         tombstones_left_out=hidden,
@@ -243,9 +244,14 @@ def view_offsets(report: OffsetsReport, *, tombstones: bool = False) -> Document
     )
 
 
-def _shown(report: OffsetsReport, *, tombstones: bool) -> Iterator[MergedOffset]:
-    rows = chain.from_iterable(each.offsets for each in report.connectors)
-    return rows if tombstones else (each for each in rows if each.live)
+def _stream(report: OffsetsReport, count: int, *, tombstones: bool) -> RowStream:
+    """A plain offset is known in every store that there is."""
+
+    def rows(offsets: Callable[[ConnectorOffsets], Iterable[MergedOffset]]) -> Iterator[OffsetRow]:
+        every = chain.from_iterable(map(offsets, report.connectors))
+        return map(offset_row, every if tombstones else (each for each in every if each.live))
+
+    return RowStream(count, lambda: rows(attrgetter("offsets")), lambda: rows(attrgetter("others")))
 
 
 def offset_row(merged: MergedOffset) -> OffsetRow:
