@@ -1,0 +1,85 @@
+"""The first messages of a kind are encoded field by field, to the same bytes as by the compiled encoder."""
+
+import importlib
+import pkgutil
+import random
+from struct import calcsize
+from uuid import UUID
+
+import kafka.protocol
+import pytest
+from kafka.protocol.api_message import ApiMessage
+
+from eosctl.clients.kafka_python import BY_FIELDS
+
+NUMBERS = {"int8": "b", "int16": "h", "int32": "i", "int64": "q"}
+UNSIGNED = {"uint16": 16, "uint32": 32}
+TEXTS = ("", "x", "transactional-id", "\u00fc\u20ac", "y" * 300)
+
+
+def requests():
+    """Every request of the library, by its name."""
+    for each in pkgutil.walk_packages(kafka.protocol.__path__, "kafka.protocol."):
+        importlib.import_module(each.name)
+    found, left = {}, [ApiMessage]
+    while left:
+        kind = left.pop()
+        left += kind.__subclasses__()
+        if kind is not ApiMessage and kind._class_version is None and kind.is_request():
+            found[kind.__name__] = kind
+    return found
+
+
+REQUESTS = requests()
+
+
+def fields(chosen, schema, version):
+    return {each.name: value(chosen, each, version) for each in schema._fields if each.for_version_q(version)}
+
+
+def value(chosen, field, version):
+    if field.nullable_for_version_q(version) and chosen.random() < 0.3:
+        return None
+    if field.is_struct_array():
+        made = field.array_of
+        return [made(**fields(chosen, made, version)) for _ in range(chosen.randrange(3))]
+    if field.is_struct():
+        return field(**fields(chosen, field, version))
+    if field.is_array():
+        return [simple(chosen, field.array_of) for _ in range(chosen.randrange(4))]
+    return simple(chosen, field)
+
+
+def simple(chosen, field):
+    kind = field.type_str.removeprefix("[]")
+    if kind in NUMBERS:
+        bits = 8 * calcsize(f">{NUMBERS[kind]}") - 1
+        return chosen.choice((0, -1, 2**bits - 1, -(2**bits), chosen.randrange(100)))
+    if kind in UNSIGNED:
+        return chosen.choice((0, 1, 2 ** UNSIGNED[kind] - 1))
+    return {
+        "bool": chosen.random() < 0.5,
+        "float64": chosen.uniform(-1e9, 1e9),
+        "uuid": UUID(int=chosen.getrandbits(128)),
+        "string": chosen.choice(TEXTS),
+        "bitfield": set(),
+    }.get(kind, chosen.randbytes(chosen.choice((0, 1, 200))))
+
+
+def test_the_library_was_walked():
+    assert len(REQUESTS) > 45
+
+
+@pytest.mark.parametrize("name", sorted(REQUESTS))
+def test_a_first_message_has_the_bytes_of_the_compiled_encoder(name):
+    kind = REQUESTS[name]
+    for version in range(kind.max_version + 1):
+        chosen = random.Random(f"{name} {version}")
+        for _ in range(4):
+            message = kind(version=version, **fields(chosen, kind._struct, version))
+            kind._struct.__dict__.pop("sizes_by_fields", None)
+            first = message.encode(version=version)
+            [(key, size)] = kind._struct.__dict__["sizes_by_fields"].items()
+            kind._struct.__dict__["sizes_by_fields"][key] = BY_FIELDS
+            assert message.encode(version=version) == first, version
+            assert size == len(first)
