@@ -12,12 +12,13 @@ from eosctl.errors import EosctlError, NotAuthorized, UsageError
 from eosctl.model.skipped import Cause, Skipped, not_asked
 from eosctl.model.workers import FoundWorkers, WorkerTrust, is_loopback, name_worker, only_connect_group, workers_to_ask
 from eosctl.sources.connect_rest import read_worker
-from eosctl.sources.kafka_groups import hidden_groups, listed_groups, read_connect_groups
+from eosctl.sources.kafka_groups import STABLE, hidden_groups, listed_groups, read_connect_groups
 
 if TYPE_CHECKING:
     from eosctl.clients.request_log import RequestLog
     from eosctl.clients.wire import Wire
     from eosctl.model.client_properties import ClientProperties
+    from eosctl.model.groups import ConnectGroup
 
 
 PATIENCE_S: Final = 5.0
@@ -88,11 +89,16 @@ class Discovery:
         wire = self._connections.wire
         return only_connect_group(listed_groups(wire), hidden_groups(wire))
 
-    def workers(self, group_id: str) -> FoundWorkers:
-        """The members of the discovered group that answer as workers of this Kafka cluster."""
+    def workers(self, group_id: str, described: ConnectGroup | Skipped | None = None) -> FoundWorkers:
+        """The members of the discovered group that answer as workers of this Kafka cluster.
+
+        described is the group as it was read before: it is not read again if it was stable.
+        """
         if not self._connections.client_properties.bootstrap_servers:
             return FoundWorkers()
-        group = read_connect_groups(self._connections.wire, [group_id])[group_id]
+        group = described
+        if group is None or isinstance(group, Skipped) or group.state != STABLE:
+            group = read_connect_groups(self._connections.wire, [group_id])[group_id]
         if isinstance(group, Skipped):
             return FoundWorkers(unlisted={f"of Connect group {group_id}": group})
         wanted = workers_to_ask(group, self._connections.connect_urls, self._trust())

@@ -23,15 +23,16 @@ from msgspec import MsgspecError, Struct
 from msgspec.json import decode
 
 from eosctl.clients.leaders import NO_LEADER, partition_leaders
-from eosctl.clients.messages import fetch
+from eosctl.clients.messages import fetch, list_transactions
 from eosctl.codecs.record_batches import Batch, decode_entries, iter_batches
 from eosctl.errors import EosctlError, Undecodable, UsageError
 from eosctl.late_pattern import late_pattern
-from eosctl.model.groups import ConnectGroup
+from eosctl.model.groups import ConnectGroup, ListedGroup
 from eosctl.model.names import LEADER_PREFIX, TopicPartition
 from eosctl.model.records import IsolationLevel
 from eosctl.model.skipped import Cause, Skipped
 from eosctl.model.text import first_few
+from eosctl.model.transactions import ListedTransactions, TransactionListing
 from eosctl.model.workers import NO_MEMBERS, host_port
 from eosctl.sources.connect_rest import read_connectors
 from eosctl.sources.kafka_groups import listed_groups, read_connect_group, read_connect_groups
@@ -64,6 +65,18 @@ class GroupBelongings:
         self._wire, self._named = wire, named
         self._right: set[tuple[str, str, str]] = set()
         self._known: dict[str, tuple[str, ...]] = {}
+        self._groups: Mapping[str, ListedGroup] | None = None
+        self._ids: Sequence[TransactionListing] = ()
+
+    def learn_groups(self, groups: Mapping[str, ListedGroup] | Skipped) -> Mapping[str, ListedGroup] | Skipped:
+        """The same: all groups, which are not listed again."""
+        self._groups = None if isinstance(groups, Skipped) else groups
+        return groups
+
+    def learn_ids(self, listed: ListedTransactions) -> ListedTransactions:
+        """The same: IDs that may show a writer. A producer ID is of one transactional ID for ever."""
+        self._ids = listed.transactions
+        return listed
 
     def require(self, role: str, topic: str, group_id: str | None) -> None:
         """UsageError where the topic is another group's, or a default that nothing shows to be this group's.
@@ -109,14 +122,19 @@ class GroupBelongings:
         return found
 
     def _has_own_producer(self, role: str, topic: str, group_id: str) -> bool:
-        """Whether leaders still remember a producer of the group: two requests, where batches take one a partition."""
+        """Whether leaders still remember a producer of the group: two requests, where batches take one a partition.
+
+        False where none of the group's is found: then the batches decide.
+        """
         ids = _asked(partial(_remembered, self._wire, topic), frozenset())
-        writers = _asked(lambda: _transactional_ids(self._wire(), ids), ()) if ids else ()
+        writers = [each.transactional_id for each in self._ids if each.producer_id in ids]
+        if ids and not writers:
+            writers = _asked(lambda: _listed_at_once(self._wire(), ids), [])
         return any(_is_of(role, each, group_id, self._others(group_id)) for each in writers)
 
     def _others(self, group_id: str) -> tuple[str, ...]:
         if group_id not in self._known:
-            self._known[group_id] = _asked(lambda: _other_groups(self._wire(), group_id), ())
+            self._known[group_id] = _asked(lambda: _other_groups(self._wire(), group_id, self._groups), ())
         return self._known[group_id]
 
     def _has_members(self, group_id: str, batches: Sequence[Batch]) -> bool:
@@ -160,6 +178,15 @@ def _transactional_ids(wire: Wire, producer_ids: Collection[int]) -> tuple[str, 
     return tuple(each.transactional_id for each in list_transactional_ids(wire, producer_ids=producer_ids).transactions)
 
 
+def _listed_at_once(wire: Wire, producer_ids: Collection[int]) -> list[str]:
+    """The same as far as coordinators list them now: others may be missing."""
+    window = wire.window()
+    for broker in wire.brokers():
+        window.put(broker.node_id, broker.node_id, list_transactions(producer_ids=sorted(producer_ids)))
+    answers = [each.response for each in window if each.response is not None and not each.response.error_code]
+    return [each.transactional_id for answer in answers for each in answer.transaction_states]
+
+
 def _remembered(wire: Callable[[], Wire], topic: str) -> frozenset[int]:
     """Producer IDs whose state the partitions' leaders have: of the last producer.id.expiration.ms."""
     leaders = {each: leader for each, leader in partition_leaders(wire(), {topic}).items() if leader != NO_LEADER}
@@ -167,9 +194,10 @@ def _remembered(wire: Callable[[], Wire], topic: str) -> frozenset[int]:
     return frozenset(each.producer.producer_id for each in answer.producers)
 
 
-def _other_groups(wire: Wire, group_id: str) -> tuple[str, ...]:
+def _other_groups(wire: Wire, group_id: str, groups: Mapping[str, ListedGroup] | None) -> tuple[str, ...]:
     """The other Connect groups except dedicated MirrorMakers, which have their own names of topics."""
-    found = sorted(each.group_id for each in listed_groups(wire).values() if each.is_connect)
+    listed = listed_groups(wire) if groups is None else groups
+    found = sorted(each.group_id for each in listed.values() if each.is_connect)
     others = [each for each in found if each != group_id]
     mirrors = {
         f"mm2-configs.{each.removesuffix(DEDICATED)}.internal": each for each in others if each.endswith(DEDICATED)

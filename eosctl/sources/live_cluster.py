@@ -76,6 +76,8 @@ NO_WORKERS: Final = not_asked("no --connect-url was given")
 SOON_S: Final = 5.0
 PROBED_S: Final = 600.0
 """How long later sessions keep a worker's report about itself, while the group has the same members."""
+ACTIVE_TOPICS_KEPT_S: Final = 600.0
+"""A request for each connector; a connector that runs seldom begins to write to another topic."""
 
 
 F = TypeVar("F")
@@ -84,10 +86,6 @@ F = TypeVar("F")
 def soon(timeout_s: float) -> float:
     """How long a worker is waited for whose answer can be done without: a sixth of the timeout, or SOON_S if longer."""
     return min(timeout_s, max(SOON_S, timeout_s / 6))
-
-
-ACTIVE_TOPICS_KEPT_S: Final = 600.0
-"""A request for each connector; a connector that runs seldom begins to write to another topic."""
 
 
 Progress = Callable[..., AbstractContextManager[Callable[[int], None]]]
@@ -123,6 +121,7 @@ class LiveCluster(CoverageLog):
         self._tallies = {} if kept is None else kept.tallies
         self._are_spared = False
         self._found: FoundWorkers | None = None
+        self._described: dict[str, ConnectGroup | Skipped] = {}
         self._connections, self._progress, self._new_fold = connections, progress, new_fold
         self._group_id, self._discovery = group_id, discovery
 
@@ -135,7 +134,7 @@ class LiveCluster(CoverageLog):
         if group_id is None or discovery is None:
             return FoundWorkers()
         try:
-            return discovery.workers(group_id)
+            return discovery.workers(group_id, self._described.get(group_id))
         except EosctlError as error:
             return FoundWorkers(unlisted={f"of Connect group {group_id}": Skipped.of(error)})
 
@@ -571,7 +570,7 @@ class LiveCluster(CoverageLog):
 
         DescribeGroups knows no group of a newer protocol (KIP-848, KIP-932, KIP-1071): ListGroups shows its type.
         """
-        found = read_or_skip(lambda: kafka_groups.read_connect_group(self._wire, group_id))
+        found = self._described[group_id] = read_or_skip(lambda: kafka_groups.read_connect_group(self._wire, group_id))
         if not isinstance(found, ConnectGroup) or not found.lacking:
             self.note(f"group {group_id}", found)
             return found
@@ -654,7 +653,7 @@ class LiveCluster(CoverageLog):
     @tracked("groups", once=True)
     def groups(self) -> Mapping[str, ListedGroup] | Skipped:
         self.note("all groups", hidden_groups(self._wire))
-        return read_or_skip(lambda: kafka_groups.listed_groups(self._wire))
+        return self._belongings.learn_groups(read_or_skip(lambda: kafka_groups.listed_groups(self._wire)))
 
     @tracked("ACLs")
     def acls(self, topics: Collection[str]) -> ClusterAcls:
@@ -728,7 +727,8 @@ class LiveCluster(CoverageLog):
         self, *, states: Iterable[TransactionState] = (), producer_ids: Iterable[int] = (), under: str = ""
     ) -> ListedTransactions:
         """All brokers are asked at once."""
-        return listed_transactions(self._wire, states=states, producer_ids=producer_ids, under=under)
+        found = listed_transactions(self._wire, states=states, producer_ids=producer_ids, under=under)
+        return self._belongings.learn_ids(found)
 
     def describe(
         self, transactional_ids: Iterable[str], coordinators: Mapping[str, int] | None = None
