@@ -24,7 +24,7 @@ from enum import Enum, auto
 from itertools import groupby, pairwise
 from typing import Final
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from eosctl.analysis.catalogue import transactions as kinds
 from eosctl.late_pattern import late_pattern
@@ -364,6 +364,17 @@ def prefix_of(transactional_id: str) -> str:
     return _VARYING.sub("", transactional_id)
 
 
+class _Expiring(Struct):
+    """IDs that are due soon, and the first of them; may_expire are those of which the log does not show more use."""
+
+    ids: int = 0
+    first: tuple[int, str] | None = None
+
+    def add(self, due_ms: int, name: str) -> None:
+        self.ids += 1
+        self.first = (due_ms, name) if self.first is None or due_ms < self.first[0] else self.first
+
+
 class _Prefix(Struct):
     ids: int = 0
     open: int = 0
@@ -371,10 +382,9 @@ class _Prefix(Struct):
     idle: int = 0
     used_once: int = 0
     used_again: int = 0
-    expiring: int = 0
+    expiring: _Expiring = field(default_factory=_Expiring)
+    may_expire: _Expiring = field(default_factory=_Expiring)
     oldest_ms: int | None = None
-    first_expiry_ms: int | None = None
-    an_id: str = ""
 
 
 class ChurnFold:
@@ -420,24 +430,26 @@ class ChurnFold:
         at = value.last_update_ms
         if value.state.is_open:
             here.open += 1
-        elif self._as_of - at > DAY_MS:
+            return
+        used_again = _used_again(producers, value, is_first=is_first)
+        if used_again is not False:
+            self._add_expiry(here.expiring if used_again else here.may_expire, name, value)
+        if self._as_of - at > DAY_MS:
             here.idle += 1
             here.oldest_ms = at if here.oldest_ms is None else min(at, here.oldest_ms)
-            used_again = _used_again(producers, value, is_first=is_first)
             here.used_once += used_again is False
-            if used_again:
-                here.used_again += 1
-                self._add_expiry(here, name, value)
+            here.used_again += used_again is True
 
-    def _add_expiry(self, here: _Prefix, name: str, value: TransactionLogValue) -> None:
+    def _add_expiry(self, due: _Expiring, name: str, value: TransactionLogValue) -> None:
+        """Also of an ID that is idle for less than a day, where the brokers keep IDs for a day or less."""
         if self._expiration_ms is not None:
-            due = value.last_update_ms + self._expiration_ms
-            if due - self._as_of <= self._expiration_ms // NEAR_EXPIRY:
-                here.expiring += 1
-                if here.first_expiry_ms is None or due < here.first_expiry_ms:
-                    here.first_expiry_ms, here.an_id = due, name
+            due_ms = value.last_update_ms + self._expiration_ms
+            if due_ms - self._as_of <= self._expiration_ms // NEAR_EXPIRY:
+                due.add(due_ms, name)
 
     def _row(self, prefix: str, each: _Prefix) -> PrefixChurn:
+        unknown = each.may_expire if not each.new else _Expiring()  # where IDs come new each day, others are left
+        first = min(filter(None, (each.expiring.first, unknown.first)), default=(None, ""))
         days = 1.0 if each.oldest_ms is None else max(1.0, (self._as_of - each.oldest_ms) / DAY_MS - 1)
         return PrefixChurn(
             prefix=prefix,
@@ -448,9 +460,10 @@ class ChurnFold:
             idle_per_day=round(each.idle / days, 1),
             used_once=each.used_once,
             used_again=each.used_again,
-            expiring=None if self._expiration_ms is None else each.expiring,
-            first_expiry_ms=each.first_expiry_ms,
-            an_id=each.an_id,
+            expiring=None if self._expiration_ms is None else each.expiring.ids + unknown.ids,
+            expiring_unknown=unknown.ids,
+            first_expiry_ms=first[0],
+            an_id=first[1],
         )
 
 
@@ -470,10 +483,11 @@ def churn_findings(prefixes: Iterable[PrefixChurn], as_of: int) -> Iterator[Find
         if each.expiring and each.first_expiry_ms is not None:
             left_ms = each.first_expiry_ms - as_of
             when = "is due to be forgotten" if left_ms <= 0 else f"will be forgotten in {lasting(left_ms)}"
+            unsure = f" (of {each.expiring_unknown:,} the log no longer shows it)" if each.expiring_unknown else ""
             yield kinds.NEAR_EXPIRY.finding(
                 each.prefix,
-                f"{pluralize(each.expiring, 'idle ID')} that had been used again and again: {each.an_id} {when}. The "
-                "next transaction of its producer then fails with INVALID_PRODUCER_ID_MAPPING",
+                f"{pluralize(each.expiring, 'idle ID')} that had been used again and again{unsure}: {each.an_id} {when}"
+                ". The next transaction of its producer then fails with INVALID_PRODUCER_ID_MAPPING",
                 {"ids": each.expiring, "transactional_id": each.an_id, "left_ms": left_ms},
                 cure="if an application still has them, restart it then, or raise transactional.id.expiration.ms on "
                 "the brokers (restart them one by one)",

@@ -77,8 +77,9 @@ class PrefixChurn(Struct, frozen=True):
     initialized for the first time within the last day, by the records that the log still has: compaction removes the
     oldest, so there may be more. idle are those without a record for a day, and idle_per_day as many of them as fall on
     a day. Of the idle ones, used_once had one producer and at most one transaction, used_again more; of the others
-    compaction left too few records. expiring are the used_again ones in the last seventh of
-    transactional.id.expiration.ms, None where that is not known; first_expiry_ms is when the first one is forgotten.
+    compaction left too few records. expiring are those in the last seventh of transactional.id.expiration.ms that were
+    used again, None where that is not known; first_expiry_ms is when the first one is forgotten. Where no ID is new,
+    they include the expiring_unknown ones, of which compaction left too few records: clients keep their IDs there.
     """
 
     prefix: str
@@ -90,6 +91,7 @@ class PrefixChurn(Struct, frozen=True):
     used_once: int
     used_again: int
     expiring: int | None = None
+    expiring_unknown: int = 0
     first_expiry_ms: int | None = None
     an_id: str = ""
 

@@ -557,6 +557,29 @@ def test_of_ids_in_the_last_seventh_of_their_time_the_first_to_be_forgotten_is_n
     assert (found.expiring, found.an_id, found.first_expiry_ms is None) == (expiring, an_id, not expiring)
 
 
+def test_brokers_that_keep_ids_for_a_day_or_less_forget_those_that_are_not_idle_for_a_day():
+    fold = ChurnFold(NOW + 7_000, 7_000)
+    fold.add_all(used("a-1", 1).records)
+    [found] = fold.found()
+    assert (found.idle, found.expiring, found.an_id) == (0, 0, "")
+    fold = ChurnFold(NOW + 6_000 + 6_001, 7_000)
+    fold.add_all(used("a-1", 1).records)
+    [found] = fold.found()
+    assert (found.idle, found.used_again, found.expiring, found.an_id) == (0, 0, 1, "a-1")
+
+
+def test_where_no_id_is_new_those_of_which_compaction_left_one_record_may_have_been_used_again():
+    left = [Log(f"a-{number}").add(State.COMPLETE_COMMIT, 0, after=1000 + number) for number in (1, 2)]
+    found = churned(*left, used("a-3", 5000), after=6 * DAY_MS)
+    assert (found.expiring, found.expiring_unknown, found.an_id) == (3, 2, "a-1")
+    [finding] = churn_findings([found], NOW)
+    assert "used again and again (of 2 the log no longer shows it): a-1 will" in finding.message
+    fresh = Log("a-4").add(State.EMPTY, 0, after=6 * DAY_MS)
+    found = churned(*left, used("a-3", 5000), fresh, after=60_000)
+    assert (found.new, found.expiring, found.expiring_unknown, found.an_id) == (1, 1, 0, "a-3")
+    assert churned(*left, Log("a-5").add(State.EMPTY, 0), after=6 * DAY_MS).expiring == 2, "one use is no more"
+
+
 @pytest.mark.parametrize(("after", "per_day"), [(DAY_MS + 1, 2.0), (2 * DAY_MS, 2.0), (5 * DAY_MS, 0.5)])
 def test_the_idle_ids_of_a_day_are_counted_over_the_days_since_the_first_became_idle(after: int, per_day: float):
     assert churned(Log("a-1").add(State.EMPTY, 0), Log("a-2").add(State.EMPTY, 0), after=after).idle_per_day == per_day
@@ -589,7 +612,7 @@ def test_prefixes_with_most_idle_ids_come_first_then_those_with_most_ids():
     ],
 )
 def test_ids_that_are_about_to_be_forgotten_are_reported_where_some_were_used_again(expiring, left, when):
-    row = PrefixChurn("a", 5, 0, 0, 2, 1.0, 0, 2, expiring, None if left is None else NOW + left, "a-1")
+    row = PrefixChurn("a", 5, 0, 0, 2, 1.0, 0, 2, expiring, 0, None if left is None else NOW + left, "a-1")
     found = list(churn_findings([row], NOW))
     assert [each.evidence["left_ms"] for each in found] == ([left] if when else [])
     assert all(str(when) in each.message for each in found)

@@ -128,7 +128,11 @@ class PrefixRow(Struct, frozen=True):
     idle_per_day: Annotated[float, col("IDLE-24H, averaged over the days in which they became idle", "IDLE-PER-DAY")]
     used_once: Annotated[int, "idle ones with one producer and at most one transaction"]
     used_again: Annotated[int, "idle ones with more; compaction left too few records of the others"]
-    expiring: Annotated[int | None, "USED-AGAIN in the last seventh of transactional.id.expiration.ms"]
+    expiring: Annotated[
+        int | None,
+        "in the last seventh of transactional.id.expiration.ms, and used again (or it is not known, and none is new)",
+    ]
+    expiring_unknown: int
     first_expiry: Annotated[str | None, "when the first of them is forgotten, UTC"]
     first_expiring_id: str | None
 
