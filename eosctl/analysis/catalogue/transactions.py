@@ -248,7 +248,10 @@ CONTENDED: Final = FindingKind(
     fix=(
         "give each client its own ID (transactional.id, Spring's transactionIdPrefix, Flink's "
         "transactionalIdPrefix, Streams' application.id; in Connect another name for one connector). Where only "
-        "one client has the ID: find in its log why it starts again"
+        "one client has the ID: find in its log why it starts again. To find the clients, have the coordinator "
+        "log requests for a minute: `kafka-configs.sh --bootstrap-server <broker> --alter --entity-type broker-loggers "
+        "--entity-name <node-id> --add-config kafka.request.logger=DEBUG`. Its lines of INIT_PRODUCER_ID with the ID "
+        "have their addresses and versions"
     ),
     source="KIP-98; TransactionMetadata.prepareIncrementProducerEpoch, TransactionMetadata.prepareFenceProducerEpoch",
     commands=("transactions history",),
