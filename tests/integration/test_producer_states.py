@@ -2,19 +2,33 @@
 
 import asyncio
 import json
+import socket
+import subprocess
 from typing import Any
 
 import pytest
 from aiokafka import AIOKafkaProducer
-from confluent_kafka import Producer
-from confluent_kafka.admin import AclOperation, ResourceType
+from confluent_kafka import KafkaException, Producer
+from confluent_kafka.admin import (
+    AclOperation,
+    AdminClient,
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
+    ResourceType,
+)
 
 from tests.commands.conftest import Eosctl
 from tests.conftest import FreshName
 from tests.faulty_sandbox import Sandbox
 from tests.integration.producers import complete, create_topic, open_transaction
+from tests.integration.test_transactions_history import java_producers
+from tests.jvm import jars_of, java_with
+from tests.kafka_versions import spec_of
 from tests.oracle.transactions_tool import run_transactions_tool
+from tests.shared_sandboxes import SharedSandboxes
 from tests.sources.test_kafka_transactions import Allowed
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.kafka
 Data = dict[str, Any]
@@ -87,3 +101,80 @@ def test_producers_of_a_topic_that_may_not_be_read_are_unknown(
     assert hidden not in {row["topic"] for row in data["producer_states"]["partitions"]}
     assert (data["complete"], data["producer_states"]["unread_partitions"]) == (False, 1)
     assert f"User:tool lacks Read on topic {hidden}" in {each["reason"] for each in data["unread"]}
+
+
+def counted_by_the_broker(sandbox: Sandbox, port: int) -> int:
+    """ReplicaManager's ProducerIdCount (KIP-847), by Kafka's JmxTool."""
+    url = f"service:jmx:rmi:///jndi/rmi://127.0.0.1:{port}/jmxrmi"
+    name = "kafka.server:type=ReplicaManager,name=ProducerIdCount"
+    tool = [*java_with(jars_of(sandbox)), "org.apache.kafka.tools.JmxTool", "--jmx-url", url, "--one-time"]
+    ran = subprocess.run([*tool, "--object-name", name], capture_output=True, text=True, check=True, timeout=60)
+    return int(ran.stdout.split()[-1].rpartition(",")[2])
+
+
+def keep_for(servers: str, ms: int) -> None:
+    """Sets producer.id.expiration.ms of broker 1 while it runs."""
+    setting = ConfigEntry("producer.id.expiration.ms", str(ms), incremental_operation=AlterConfigOpType.SET)
+    wanted = ConfigResource(ConfigResource.Type.BROKER, "1", incremental_configs=[setting])
+    admin = AdminClient({"bootstrap.servers": servers})
+    for future in admin.incremental_alter_configs([wanted]).values():
+        future.result(30)
+
+
+@pytest.mark.variation
+@pytest.mark.parametrize("version", ["3.9.2", "4.3.1"])
+def test_brokers_forget_idle_producers_and_idle_ids_whose_clients_then_fail(
+    shared_sandboxes: SharedSandboxes, version: str, eosctl: Eosctl
+) -> None:
+    """Producers of Java, librdkafka and aiokafka; the broker's own count is the same before and after."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    remote = "com.sun.management.jmxremote"
+    options = (f"-D{remote}.port={port}", f"-D{remote}.authenticate=false", f"-D{remote}.ssl=false")
+    settings = {
+        "transactional.id.expiration.ms": "30000",
+        "transaction.remove.expired.transaction.cleanup.interval.ms": "200",
+        "producer.id.expiration.check.interval.ms": "200",
+    }
+    sandbox = shared_sandboxes.of(
+        spec_of(
+            version,
+            broker_config=settings,
+            broker_java_options=(*options, f"-D{remote}.host=127.0.0.1", "-Djava.rmi.server.hostname=127.0.0.1"),
+        )
+    )
+    servers = sandbox.bootstrap_servers
+    create_topic(servers, "t")
+    write_with_many(servers, "t", 5)
+    asyncio.run(write_with_aiokafka(servers, "t"))
+    with java_producers(sandbox, "t", "java-"):
+        pass
+    idle = complete(servers, "idle-0", "t", commit=True)
+    idle.begin_transaction()
+    idle.produce("t", b"value")
+    idle.commit_transaction(30)
+
+    def seen() -> tuple[Data, Data]:
+        data = churn(eosctl, "-b", servers)
+        return data, partition(data, "t")
+
+    data, row = seen()
+    (theirs,) = run_transactions_tool(sandbox, [("describe-producers", "--topic", "t", "--partition", 0)])
+    assert len(theirs) == row["producers"] == 5 + 1 + 5 + 1, "the Java producers wrote under five IDs"
+    assert (row["transactional"], row["unlogged"]) == (6, 0)
+    assert data["producer_states"]["brokers"][0]["held"] == counted_by_the_broker(sandbox, port) == 12
+    near = eventually(lambda: [each for each in seen()[0]["findings"] if each["subject"] == "idle"])
+    assert (near[0]["id"], near[0]["evidence"]["transactional_id"]) == ("EOS117", "idle-0")
+    eventually(lambda: seen()[1]["unlogged"] == 6, "the coordinator to forget all IDs")
+    idle.begin_transaction()
+    idle.produce("t", b"value")
+    with pytest.raises(KafkaException, match="INVALID_PRODUCER_ID_MAPPING"):
+        idle.commit_transaction(30)
+    held = open_transaction(servers, "open", "t")
+    keep_for(servers, 1000)
+    eventually(lambda: seen()[1]["producers"] == 1, "the broker to forget the others")
+    data, row = seen()
+    assert (row["open"], counted_by_the_broker(sandbox, port)) == (1, 1)
+    assert data["producer_states"]["brokers"][0]["expiration_ms"] == 1000
+    held.abort_transaction(30)
