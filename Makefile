@@ -144,7 +144,7 @@ lint: $(STAMPS)/dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-# The README's pictures, from real runs on a sandbox, and those of the audit's page, from the report that its tests have.
+# Pictures of the README and of the pages, from real runs on a sandbox.
 pictures: $(STAMPS)/dev $(STAMPS)/sandbox $(STAMPS)/browser
 	$(BIN)/pytest -q tests/integration/pictures.py tests/render/pictures.py
 

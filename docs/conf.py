@@ -33,8 +33,11 @@ _WORD = re.compile(r"(?P<word>(?:<span[^>]*>[^\s<]+</span>|[^\s<>])+)|<[^>]*>")
 _IN_COLUMNS = re.compile(r"\S {2,}\S")
 _PLACES = re.compile(r'<(td|th|h[1-4])[ >].*?</\1>|<span class="pre">[^<]*</span>', re.S)
 _TEXT = re.compile(r"(?<=>)[^<>\n]+(?=<)")
+_SHORT = re.compile(r'<span class="pre">[^<]{1,24}</span>')
 _LONG = re.compile(r"[^\s&;]{8,}")
-_BETWEEN_PARTS = re.compile(r"(?<=[._/=,])(?=[^\s._/=,])|(?<=[a-z0-9])(?=[A-Z][a-z])")
+_AFTER_SIGNS = re.compile(r"(?<=[._/=,])(?=[^\s._/=,])")
+_BETWEEN_PARTS = re.compile(_AFTER_SIGNS.pattern + "|(?<=[a-z0-9])(?=[A-Z][a-z])")
+_CLASS_NAME = 14  # letters: a shorter one stays whole
 
 
 def setup(app: Sphinx) -> None:
@@ -49,8 +52,7 @@ def _break_lines_well(_app: Sphinx, _page: str, _template: str, context: dict[st
     Break no word of a command; wrap output that has no columns.
     """
     if "body" in context:
-        body = _PLACES.sub(lambda place: _TEXT.sub(_in_parts, place[0]), context["body"])
-        context["body"] = _BLOCK.sub(_wrapped, body)
+        context["body"] = _BLOCK.sub(_wrapped, _PLACES.sub(_broken, context["body"]))
 
 
 def _wrapped(block: re.Match[str]) -> str:
@@ -69,8 +71,16 @@ def _whole(word: re.Match[str]) -> str:
     return f'<span class="whole">{parts}</span>'
 
 
+def _broken(place: re.Match[str]) -> str:
+    if _SHORT.fullmatch(place[0]):
+        return place[0].replace('"pre"', '"pre short"', 1)
+    return _TEXT.sub(_in_parts, place[0])
+
+
 def _in_parts(text: re.Match[str]) -> str:
-    return _LONG.sub(lambda word: _BETWEEN_PARTS.sub("<wbr>", word[0]), text[0])
+    return _LONG.sub(
+        lambda word: (_BETWEEN_PARTS if len(word[0]) >= _CLASS_NAME else _AFTER_SIGNS).sub("<wbr>", word[0]), text[0]
+    )
 
 
 def _write_schemas(app: Sphinx, _: Exception | None) -> None:
