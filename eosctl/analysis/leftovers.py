@@ -10,14 +10,17 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import Final
+from typing import Final, NamedTuple
 
 from eosctl.late_pattern import late_pattern
 from eosctl.model.hanging import NO_LEADER
 from eosctl.model.leftovers import Leftover, LeftoverKind, MissingMarker
 from eosctl.model.names import TopicPartition, coordinator_partition
+from eosctl.model.skipped import Skipped
+from eosctl.model.topics import TopicFacts
 from eosctl.model.transaction_log import TransactionLogValue
 from eosctl.model.transactions import AnsweredProducers, TransactionState
+from eosctl.model.versions import KafkaVersion, Release
 
 _LAST_PART: Final = late_pattern(
     r"[-_.]?(?:\d+|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})$", re.IGNORECASE
@@ -86,12 +89,23 @@ MARKERS_MS: Final = 60_000
 """Markers take less than a minute where brokers are well: a restart of a leader takes as long."""
 
 
+class Answering(NamedTuple):
+    """What is known of the brokers and topics that a marker goes to, Skipped: not read.
+
+    releases are of brokers by node ID, topics by name.
+    """
+
+    releases: Mapping[int, Release | Skipped] | Skipped
+    topics: Mapping[str, TopicFacts | Skipped | None] | Skipped
+
+
 def missing_markers(
     partitions: Iterable[TopicPartition],
     leaders: Mapping[TopicPartition, int],
     answered: AnsweredProducers,
     producer_id: int,
     coordinator: int,
+    known: Answering,
 ) -> tuple[MissingMarker, ...]:
     """One for each of these partitions, which the coordinator's description has; answered is what their leaders say."""
     still_open = {
@@ -107,12 +121,42 @@ def missing_markers(
         elif place in answered.unanswered:
             found.append(MissingMarker(place, leader, "its leader does not answer: restart that broker"))
         elif place in still_open:
-            why = (
-                f"its leader answers and has no marker: broker {coordinator}, the coordinator, does not reach it by "
-                "the inter-broker listener, or it refuses the marker; the coordinator's log has the reason"
-            )
-            found.append(MissingMarker(place, leader, why))
+            found.append(MissingMarker(place, leader, _why_not_written(place.topic, leader, coordinator, known)))
         else:
             why = f"the marker is written, and broker {coordinator}, the coordinator, has not noted it: restart it"
             found.append(MissingMarker(place, leader, why))
     return tuple(found)
+
+
+UNVERSIONED: Final = KafkaVersion(4, 2), KafkaVersion(4, 3)
+"""KAFKA-20322: 4.2.0 sends older brokers no markers; both have the same API versions; 4.2.1 sends them."""
+
+
+def _why_not_written(topic: str, leader: int, coordinator: int, known: Answering) -> str:
+    """Its leader answers, and the transaction is open there. A leader refuses a marker as it refuses acks=all.
+
+    No quota is a reason: brokers exempt WriteTxnMarkers from request quotas (KafkaApis.handleWriteTxnMarkersRequest).
+    """
+    facts = known.topics if isinstance(known.topics, Skipped) else known.topics.get(topic)
+    short = facts.shortage if isinstance(facts, TopicFacts) else facts
+    if isinstance(short, str):
+        what = "its leader answers and refuses the marker while too few replicas are in sync"
+        return f"{what}: {short}; start the brokers of its replicas"
+    if _sends_none(coordinator, leader, known.releases):
+        return (
+            f"its leader answers and has no marker: it is older than 4.2, and broker {coordinator}, the coordinator, "
+            "is of 4.2: 4.2.0 sends it none (KAFKA-20322), 4.2.1 does"
+        )
+    unsure = f". Whether enough replicas are in sync is not known: {short.reason}" if isinstance(short, Skipped) else ""
+    return (
+        f"its leader answers and has no marker: broker {coordinator}, the coordinator, does not reach its inter-broker "
+        f"listener (`advertised.listeners`), or it refuses the marker. The coordinator's log has the reason{unsure}"
+    )
+
+
+def _sends_none(coordinator: int, leader: int, releases: Mapping[int, Release | Skipped] | Skipped) -> bool:
+    known = {} if isinstance(releases, Skipped) else releases
+    sends, takes = known.get(coordinator), known.get(leader)
+    if not isinstance(sends, Release) or not isinstance(takes, Release):
+        return False
+    return sends == Release(*UNVERSIONED) and takes.at_least < sends.at_least

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from eosctl.analysis.leftovers import MARKERS_MS, LeftoverFold, find_leftovers, missing_markers
+from eosctl.analysis.leftovers import MARKERS_MS, Answering, LeftoverFold, find_leftovers, missing_markers
 from eosctl.analysis.transaction_log import fold_transaction_log
 from eosctl.analysis.transactions import owners_of
 from eosctl.codecs.flink_checkpoint import METADATA, decode_flink_checkpoint
@@ -97,5 +97,7 @@ def _missing(reader: ClusterReader, left: Leftover) -> tuple[MissingMarker, ...]
         wanted[place.topic] = wanted.get(place.topic, frozenset()) | {place.partition}
     leaders = reader.partitions(wanted) if wanted else {}
     answered = reader.producers(leaders, quiet=True)
+    with reader.optional_reads():
+        known = Answering(reader.broker_releases(), read_or_skip(partial(reader.topic_facts, sorted(wanted))))
     held = described.producer.producer_id
-    return missing_markers(described.partitions, leaders, answered, held, described.coordinator)
+    return missing_markers(described.partitions, leaders, answered, held, described.coordinator, known)

@@ -2,15 +2,19 @@
 commit."""
 
 import pytest
+from msgspec.structs import replace
 
-from eosctl.analysis.leftovers import LeftoverFold, find_leftovers, missing_markers, writer_of
+from eosctl.analysis.leftovers import Answering, LeftoverFold, find_leftovers, missing_markers, writer_of
 from eosctl.errors import UsageError
 from eosctl.model.hanging import NO_LEADER
 from eosctl.model.leftovers import DecidedTransaction, LeftoverKind, decided_transactions
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition, coordinator_partition
+from eosctl.model.skipped import Skipped
+from eosctl.model.topics import TopicFacts
 from eosctl.model.transaction_log import TransactionLogValue
 from eosctl.model.transactions import NO_TIMEOUT_MS, ActiveProducer, AnsweredProducers
 from eosctl.model.transactions import TransactionState as State
+from eosctl.model.versions import KafkaVersion, Release
 
 
 def value(state: State, start: int, timeout_ms: int = 60_000) -> TransactionLogValue:
@@ -115,8 +119,51 @@ def test_each_missing_marker_has_the_broker_that_it_waits_for_and_why():
     other = ActiveProducer(places[3], ProducerIdAndEpoch(8, 0), 4, 1, 0, 40)
     between = ActiveProducer(places[3], ProducerIdAndEpoch(7, 0), 4, 1, 0, None)
     answered = AnsweredProducers((still_open, other, between), (places[1],))
-    found = missing_markers(places, leaders, answered, 7, 9)
+    found = missing_markers(places, leaders, answered, 7, 9, Answering({}, {}))
     assert [each.broker for each in found] == [None, 1, 2, 3]
     begins = ["it has no leader", "its leader does not answer", "its leader answers and has no marker", "the marker is"]
     assert all(each.why.startswith(begin) for each, begin in zip(found, begins, strict=True))
     assert "broker 9" in found[2].why
+
+
+OF_4_2, OF_4_1, OF_4_3 = (
+    Release(KafkaVersion(4, 2), KafkaVersion(4, 3)),
+    Release(KafkaVersion(4, 1), KafkaVersion(4, 2)),
+    Release(KafkaVersion(4, 3), KafkaVersion(4, 4)),
+)
+TWO_OF_TWO = TopicFacts("t", 1, 2, {"min.insync.replicas": "2"}, in_sync=2)
+ENOUGH, SHORT = {"t": TWO_OF_TWO}, {"t": replace(TWO_OF_TWO, in_sync=1)}
+TOO_FEW = (
+    "its leader answers and refuses the marker while too few replicas are in sync: min.insync.replicas is 2, the "
+    "replication factor 2, and a partition has 1 in sync; start the brokers of its replicas"
+)
+OLDER = (
+    "its leader answers and has no marker: it is older than 4.2, and broker 9, the coordinator, is of 4.2: 4.2.0 sends "
+    "it none (KAFKA-20322), 4.2.1 does"
+)
+NOT_REACHED = (
+    "its leader answers and has no marker: broker 9, the coordinator, does not reach its inter-broker listener "
+    "(`advertised.listeners`), or it refuses the marker. The coordinator's log has the reason"
+)
+
+
+@pytest.mark.parametrize(
+    ("releases", "topics", "why"),
+    [
+        ({9: OF_4_2, 1: OF_4_1}, SHORT, TOO_FEW),
+        ({9: OF_4_2, 1: OF_4_1}, ENOUGH, OLDER),
+        ({9: OF_4_2, 1: OF_4_2}, ENOUGH, NOT_REACHED),
+        ({9: OF_4_2, 1: OF_4_3}, ENOUGH, NOT_REACHED),
+        ({9: OF_4_3, 1: OF_4_1}, ENOUGH, NOT_REACHED),
+        ({9: OF_4_2, 1: Skipped("silent")}, ENOUGH, NOT_REACHED),
+        (Skipped("silent"), ENOUGH, NOT_REACHED),
+        ({}, Skipped("denied"), f"{NOT_REACHED}. Whether enough replicas are in sync is not known: denied"),
+        ({}, {"t": Skipped("denied")}, f"{NOT_REACHED}. Whether enough replicas are in sync is not known: denied"),
+        ({}, {"t": None}, NOT_REACHED),
+    ],
+)  # fmt: skip
+def test_a_leader_that_answers_has_no_marker_for_a_reason(releases, topics, why):
+    place = TopicPartition("t", 0)
+    still_open = AnsweredProducers((ActiveProducer(place, ProducerIdAndEpoch(7, 0), 4, 1, 0, 40),), ())
+    (found,) = missing_markers([place], {place: 1}, still_open, 7, 9, Answering(releases, topics))
+    assert (found.broker, found.why) == (1, why)
