@@ -37,6 +37,7 @@ BARE: Final = frozenset(
 SELDOM_USED: Final = frozenset(
     {
         "bz2",
+        "csv",
         "hashlib",
         "hmac",
         "lzma",

@@ -1,6 +1,7 @@
 """Requests of the Kafka protocol, as values that can be sent to any broker in the version it speaks."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any, Final, NamedTuple, TypeVar
 
 from eosctl.model.acls import OPERATION_CODES, PATTERN_CODES, PERMISSION_CODES, RESOURCE_CODES, AclBinding, ResourceType
@@ -53,6 +54,20 @@ class Request(NamedTuple):
         return self.api(version=version, **self.fields)
 
 
+@cache
+def _plain(name: str) -> Any:  # noqa: ANN401  # untyped library
+    """kafka-python's request of this name, and its response, where both are nothing but the protocol's schema.
+
+    Its own modules make all messages of a subject, at half a millisecond each.
+    """
+    from kafka.protocol.api_header import ResponseClassRegistry
+    from kafka.protocol.api_message import ApiMessage
+
+    make = type(ApiMessage)
+    ResponseClassRegistry.register_response_class(make(f"{name}Response", (ApiMessage,), {"__module__": __name__}))
+    return make(f"{name}Request", (ApiMessage,), {"__module__": __name__})
+
+
 def find_coordinators(transactional_ids: Iterable[str]) -> Request:
     """FindCoordinator for transactional IDs: coordinators[] of {key, node_id, host, port, error_code, error_message}.
 
@@ -77,15 +92,13 @@ def init_producer_id(transactional_id: str, timeout_ms: int) -> Request:
 
     Answers {error_code, producer_id, producer_epoch}. timeout_ms becomes the ID's stored transaction timeout.
     """
-    from kafka.protocol.producer.transaction import InitProducerIdRequest
-
     fields = {
         "transactional_id": transactional_id,
         "transaction_timeout_ms": timeout_ms,
         "producer_id": -1,
         "producer_epoch": -1,
     }
-    return Request(InitProducerIdRequest, fields, max_version=INIT_PRODUCER_ID_STABLE)
+    return Request(_plain("InitProducerId"), fields, max_version=INIT_PRODUCER_ID_STABLE)
 
 
 def brokers_metadata() -> Request:
@@ -174,31 +187,27 @@ def describe_configs(resource_type: int, resource_name: str, keys: Iterable[str]
 
     keys None asks for all. A broker's configs are answered by that broker only.
     """
-    from kafka.protocol.admin.configs import DescribeConfigsRequest
-
-    resource = DescribeConfigsRequest.DescribeConfigsResource(
+    api = _plain("DescribeConfigs")
+    resource = api.DescribeConfigsResource(
         resource_type=resource_type,
         resource_name=resource_name,
         configuration_keys=None if keys is None else list(keys),
     )
-    return Request(DescribeConfigsRequest, {"resources": [resource], "include_synonyms": False}, min_version=1)
+    return Request(api, {"resources": [resource], "include_synonyms": False}, min_version=1)
 
 
 def describe_transactions(transactional_ids: Iterable[str]) -> Request:
     """DescribeTransactions (KIP-664) to the coordinator of the IDs: transaction_states[], one per ID."""
-    from kafka.protocol.admin.transactions import DescribeTransactionsRequest
-
-    return Request(DescribeTransactionsRequest, {"transactional_ids": list(transactional_ids)}, since="3.0")
+    return Request(_plain("DescribeTransactions"), {"transactional_ids": list(transactional_ids)}, since="3.0")
 
 
 def describe_quorum() -> Request:
     """DescribeQuorum of the metadata log, with the times of its replicas (v1, KIP-836): topics[0].partitions[0]."""
-    from kafka.protocol.admin.cluster import DescribeQuorumRequest
-
-    topic = DescribeQuorumRequest.TopicData
+    api = _plain("DescribeQuorum")
+    topic = api.TopicData
     part = topic.PartitionData(partition_index=0)
     fields = {"topics": [topic(topic_name="__cluster_metadata", partitions=[part])]}
-    return Request(DescribeQuorumRequest, fields, min_version=1, since="3.3 with KRaft")
+    return Request(api, fields, min_version=1, since="3.3 with KRaft")
 
 
 def list_transactions(
@@ -212,15 +221,13 @@ def list_transactions(
 
     longer_than_ms needs v1 (broker 3.8), pattern, a regular expression, v2 (broker 4.1, KIP-1152).
     """
-    from kafka.protocol.admin.transactions import ListTransactionsRequest
-
     fields: dict[str, object] = {"state_filters": list(states), "producer_id_filters": list(producer_ids)}
     min_version, since = 0, "3.0"
     if longer_than_ms is not None:
         fields["duration_filter"], min_version, since = longer_than_ms, 1, "3.8"
     if pattern is not None:
         fields["transactional_id_pattern"], min_version, since = pattern, 2, "4.1"
-    return Request(ListTransactionsRequest, fields, min_version=min_version, since=since)
+    return Request(_plain("ListTransactions"), fields, min_version=min_version, since=since)
 
 
 def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:
@@ -241,8 +248,6 @@ def describe_acls() -> Request:
 
     acls[] are {principal, host, operation, permission_type}. Needs Describe on the cluster.
     """
-    from kafka.protocol.admin.acl import DescribeAclsRequest
-
     fields = {
         "resource_type_filter": ANY,
         "resource_name_filter": None,
@@ -252,7 +257,7 @@ def describe_acls() -> Request:
         "operation": ANY,
         "permission_type": ANY,
     }
-    return Request(DescribeAclsRequest, fields, min_version=1)
+    return Request(_plain("DescribeAcls"), fields, min_version=1)
 
 
 def create_acls(bindings: Iterable[AclBinding]) -> Request:
@@ -260,11 +265,10 @@ def create_acls(bindings: Iterable[AclBinding]) -> Request:
 
     A binding that exists already is created again without effect. Needs Alter on the cluster.
     """
-    from kafka.protocol.admin.acl import CreateAclsRequest
-
+    api = _plain("CreateAcls")
     wanted = list(bindings)
     creations = [
-        CreateAclsRequest.AclCreation(
+        api.AclCreation(
             resource_type=RESOURCE_CODES[each.pattern.resource_type],
             resource_name=each.pattern.name,
             resource_pattern_type=PATTERN_CODES[each.pattern.pattern_type],
@@ -275,7 +279,7 @@ def create_acls(bindings: Iterable[AclBinding]) -> Request:
         )
         for each in wanted
     ]
-    return Request(CreateAclsRequest, {"creations": creations}, min_version=_version_for(wanted))
+    return Request(api, {"creations": creations}, min_version=_version_for(wanted))
 
 
 def delete_acls(bindings: Iterable[AclBinding]) -> Request:
@@ -283,11 +287,10 @@ def delete_acls(bindings: Iterable[AclBinding]) -> Request:
 
     matching_acls is empty for a binding that does not exist. Needs Alter on the cluster.
     """
-    from kafka.protocol.admin.acl import DeleteAclsRequest
-
+    api = _plain("DeleteAcls")
     doomed = list(bindings)
     filters = [
-        DeleteAclsRequest.DeleteAclsFilter(
+        api.DeleteAclsFilter(
             resource_type_filter=RESOURCE_CODES[each.pattern.resource_type],
             resource_name_filter=each.pattern.name,
             pattern_type_filter=PATTERN_CODES[each.pattern.pattern_type],
@@ -298,7 +301,7 @@ def delete_acls(bindings: Iterable[AclBinding]) -> Request:
         )
         for each in doomed
     ]
-    return Request(DeleteAclsRequest, {"filters": filters}, min_version=_version_for(doomed))
+    return Request(api, {"filters": filters}, min_version=_version_for(doomed))
 
 
 def _version_for(bindings: list[AclBinding]) -> int:
@@ -374,13 +377,11 @@ def describe_producers(partitions: Iterable[TopicPartition]) -> Request:
     active_producers[] of {producer_id, producer_epoch, last_sequence, last_timestamp, coordinator_epoch,
     current_txn_start_offset}}}; -1 stands for none. Needs Read on each topic.
     """
-    from kafka.protocol.admin.transactions import DescribeProducersRequest
-
+    api = _plain("DescribeProducers")
     topics = [
-        DescribeProducersRequest.TopicRequest(name=topic, partition_indexes=indexes)
-        for topic, indexes in by_topic(partitions).items()
+        api.TopicRequest(name=topic, partition_indexes=indexes) for topic, indexes in by_topic(partitions).items()
     ]
-    return Request(DescribeProducersRequest, {"topics": topics}, since="2.8")
+    return Request(api, {"topics": topics}, since="2.8")
 
 
 def write_marker(
@@ -391,9 +392,8 @@ def write_marker(
     Answers markers[0].topics[0].partitions[0] of {partition_index, error_code}. Needs ClusterAction on the cluster, or
     Alter from brokers 3.8 on (KAFKA-16513). Version 0 was removed in Kafka 4.0; brokers know version 1 since 2.8.
     """
-    from kafka.protocol.producer.transaction import WriteTxnMarkersRequest
-
-    marker = WriteTxnMarkersRequest.WritableTxnMarker
+    api = _plain("WriteTxnMarkers")
+    marker = api.WritableTxnMarker
     fields = {
         "markers": [
             marker(
@@ -410,7 +410,7 @@ def write_marker(
         ]
     }
     return Request(
-        WriteTxnMarkersRequest,
+        api,
         fields,
         min_version=1,
         max_version=MARKERS_WITHOUT_TRANSACTION_VERSION,
@@ -436,16 +436,15 @@ def add_partition(transactional_id: str, producer: ProducerIdAndEpoch, place: To
     Answers results_by_topic_v3_and_below[0].results_by_partition[0] of {partition_error_code}. Needs Write on the
     TransactionalId and the topic.
     """
-    from kafka.protocol.producer.transaction import AddPartitionsToTxnRequest
-
-    topic = AddPartitionsToTxnRequest.AddPartitionsToTxnTopic(name=place.topic, partitions=[place.partition])
+    api = _plain("AddPartitionsToTxn")
+    topic = api.AddPartitionsToTxnTopic(name=place.topic, partitions=[place.partition])
     fields = {
         "v3_and_below_transactional_id": transactional_id,
         "v3_and_below_producer_id": producer.producer_id,
         "v3_and_below_producer_epoch": producer.producer_epoch,
         "v3_and_below_topics": [topic],
     }
-    return Request(AddPartitionsToTxnRequest, fields, max_version=FOR_CLIENTS)
+    return Request(api, fields, max_version=FOR_CLIENTS)
 
 
 def produce(transactional_id: str, place: TopicPartition, batch: bytes, *, adds: bool, timeout_ms: int) -> Request:
@@ -477,8 +476,7 @@ def end_transaction(
     raises_epoch: in version 5, which answers {producer_id, producer_epoch} to go on with. Version 4 otherwise: from
     version 5 (KIP-890) on an epoch one too low may pass for a repeated request.
     """
-    from kafka.protocol.producer.transaction import EndTxnRequest
-
+    api = _plain("EndTxn")
     fields = {
         "transactional_id": transactional_id,
         "producer_id": producer.producer_id,
@@ -486,8 +484,8 @@ def end_transaction(
         "committed": commit,
     }
     if raises_epoch:
-        return Request(EndTxnRequest, fields, END_TXN_RAISES_EPOCH, END_TXN_RAISES_EPOCH, since="4.0")
-    return Request(EndTxnRequest, fields, max_version=END_TXN_WITHOUT_BUMP)
+        return Request(api, fields, END_TXN_RAISES_EPOCH, END_TXN_RAISES_EPOCH, since="4.0")
+    return Request(api, fields, max_version=END_TXN_WITHOUT_BUMP)
 
 
 T = TypeVar("T")

@@ -1,8 +1,10 @@
 """The first messages of a kind are encoded field by field, to the same bytes as by the compiled encoder."""
 
 import importlib
+import inspect
 import pkgutil
 import random
+import re
 from struct import calcsize
 from uuid import UUID
 
@@ -10,6 +12,7 @@ import kafka.protocol
 import pytest
 from kafka.protocol.api_message import ApiMessage
 
+from eosctl.clients import messages
 from eosctl.clients.kafka_python import BY_FIELDS
 
 NUMBERS = {"int8": "b", "int16": "h", "int32": "i", "int64": "q"}
@@ -17,20 +20,19 @@ UNSIGNED = {"uint16": 16, "uint32": 32}
 TEXTS = ("", "x", "transactional-id", "\u00fc\u20ac", "y" * 300)
 
 
-def requests():
-    """Every request of the library, by its name."""
+def kinds():
+    """Every message of the library."""
     for each in pkgutil.walk_packages(kafka.protocol.__path__, "kafka.protocol."):
         importlib.import_module(each.name)
-    found, left = {}, [ApiMessage]
+    left = [ApiMessage]
     while left:
         kind = left.pop()
         left += kind.__subclasses__()
-        if kind is not ApiMessage and kind._class_version is None and kind.is_request():
-            found[kind.__name__] = kind
-    return found
+        if kind is not ApiMessage and kind._class_version is None:
+            yield kind
 
 
-REQUESTS = requests()
+REQUESTS = {kind.__name__: kind for kind in kinds() if kind.is_request()}
 
 
 def fields(chosen, schema, version):
@@ -83,3 +85,26 @@ def test_a_first_message_has_the_bytes_of_the_compiled_encoder(name):
             kind._struct.__dict__["sizes_by_fields"][key] = BY_FIELDS
             assert message.encode(version=version) == first, version
             assert size == len(first)
+
+
+PLAIN = sorted(set(re.findall(r'_plain\("(\w+)"\)', inspect.getsource(messages))))
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_a_plain_message_has_all_that_the_library_s_class_has(name):
+    request = messages._plain(name)(version=0)
+    request.with_header(correlation_id=1)
+    answers = {each.__name__: each for each in kinds() if each.__module__.startswith("kafka.")}
+    for ours in (messages._plain(name), request.header.get_response_class()[None]):
+        theirs = answers[ours.__name__]
+        assert theirs is not ours
+        assert vars(theirs).keys() == vars(ours).keys()
+        assert theirs._json == ours._json
+
+
+def test_an_answer_is_decoded_after_the_library_s_module_was_imported_too():
+    importlib.import_module("kafka.protocol.admin.transactions")
+    request = messages.list_transactions().message(0)
+    request.with_header(correlation_id=1)
+    kind = request.header.get_response_class()
+    assert kind.decode(kind(error_code=14).encode(version=0), version=0).error_code == 14
