@@ -47,6 +47,7 @@ COMMANDS = (
     Command(("transactions", "log", *GROUP)),
     Command(("transactions", "leftovers", "--prefix", "")),
     Command(("transactions", "history", "--prefix", "", *GROUP)),
+    Command(("transactions", "churn", "--producers", *GROUP)),
     Command(("doctor", *GROUP)),
     Command(("doctor", "--no-preflight"), rest=False),  # it finds group and workers
     Command(("upgrade-check", "--to", "enabled", *GROUP)),
