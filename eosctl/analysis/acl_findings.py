@@ -171,11 +171,11 @@ def find_missing(planned: Iterable[PlannedBinding]) -> Iterator[Finding]:
             missing.setdefault(name, []).append(each.binding)
     for name, bindings in missing.items():
         named = list(map(str, bindings[:MOST]))
+        said = [f"{each.operation} on {each.pattern} for {each.principal}" for each in bindings[:SHOWN]]
         more = f"; and {len(bindings) - SHOWN} more" if len(bindings) > SHOWN else ""
         yield kinds.REQUIRED_MISSING.finding(
             name,
-            f"{pluralize(len(bindings), 'required ACL is', 'required ACLs are')} missing: "
-            f"{'; '.join(named[:SHOWN])}{more}",
+            f"{pluralize(len(bindings), 'required ACL is', 'required ACLs are')} missing: {'; '.join(said)}{more}",
             {"bindings": named, "count": len(bindings)},
         )
 

@@ -116,8 +116,18 @@ def did_you_mean(wanted: str, known: Iterable[str], otherwise: str | None = None
     return f"did you mean {by_lower[found[0]]}?" if found else otherwise
 
 
+DEFAULT_TOPICS: Final = {
+    "connect-configs": "--config-topic",
+    "connect-offsets": "--worker-offsets-topic",
+    "connect-status": "--status-topic",
+}
+"""The topics of Kafka's sample file for workers, which nobody may have named, and the option that names another."""
+
+
 def no_such_topic(name: str, known: Iterable[str]) -> UsageError:
-    return UsageError(f"topic {name} does not exist", hint=did_you_mean(name, known, "is this the right cluster?"))
+    option = DEFAULT_TOPICS.get(name)
+    otherwise = "is this the right cluster?" + (f" If the workers use another topic: {option} TOPIC" if option else "")
+    return UsageError(f"topic {name} does not exist", hint=did_you_mean(name, known, otherwise))
 
 
 def not_in_config_topic(names: Sequence[str], known: Iterable[str]) -> UsageError:

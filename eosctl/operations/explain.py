@@ -14,7 +14,7 @@ from eosctl.analysis.rules.registry import explain_finding
 from eosctl.errors import Unreachable, UsageError
 from eosctl.model.names import did_you_mean
 from eosctl.model.report import Explained, KnownExplanations
-from eosctl.model.skipped import Skipped
+from eosctl.model.skipped import Cause, Skipped
 from eosctl.model.workers import ConnectorStatus
 from eosctl.operations.connector_description import command_line
 from eosctl.operations.session import Session
@@ -34,7 +34,8 @@ def explain_connector(session: Session, name: str) -> Explained:
     reader = session.reader
     connect = reader.connect()
     if isinstance(connect, Skipped):
-        raise Unreachable(
+        kind = UsageError if connect.cause is Cause.NOT_ASKED else Unreachable
+        raise kind(
             f"the traces of connector {name} were not read: {connect.reason}",
             hint="name a worker: --connect-url http://WORKER:8083; or paste the trace: eosctl explain - < FILE",
         )

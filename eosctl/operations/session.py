@@ -250,7 +250,8 @@ class Session:
         known = options.group_id or self.reader.group_id
         found = known or self._only_group()
         if not isinstance(found, str):
-            reason = "" if found is None else f": {found.reason}"
+            none = "" if self._discovery is None else ", and this Kafka cluster has no Connect group"
+            reason = none if found is None else f": {found.reason}"
             hint = hint or "give --group-id, the worker's group.id (or set EOSCTL_GROUP_ID)"
             raise UsageError(f"no Connect cluster was named{reason}", hint=hint)
         if known is None and options.yes and not options.dry_run:

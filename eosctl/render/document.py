@@ -237,7 +237,8 @@ class Document(Struct, frozen=True):
         """
         unread = [{"what": each.what, "reason": each.reason} for each in coverage.unread]
         data = {**self.data, "complete": complete, "unread": unread}
-        return self._with(data, (*self.notes, *lacking(coverage, complete=complete)))
+        missing = (each for each in lacking(coverage, complete=complete) if each not in self.notes)
+        return self._with(data, (*self.notes, *missing))
 
     def arranged(self, sort: str | None, limit: int | None) -> "Document":
         """The same with the rows of one table sorted by column `sort` (`-` before it: descending), and only the

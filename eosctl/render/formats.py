@@ -474,14 +474,15 @@ def _expanded(lines: list[list[str]], columns: tuple[Column, ...], page: Page) -
 
 
 def _fields(value: Tree, columns: tuple[Column, ...], page: Page) -> Iterator[str]:
-    """A list of commands is a line for each."""
+    """A list of sentences or commands is a line for each."""
     said = [(column, text) for column in columns for text in _texts(look_up(value, column.path))]
     yield from _pairs([text for _, text in said], tuple(column for column, _ in said), page)
 
 
 def _texts(value: Tree) -> list[str]:
     listed = value if isinstance(value, list) else []
-    return [cell(each) for each in listed if str(each).startswith(COMMAND)] or [cell(value)]
+    said = any(isinstance(each, str) and " " in each for each in listed)
+    return [cell(each) for each in listed] if said else [cell(value)]
 
 
 COMMAND: Final = ("eosctl ", "curl ", "kafka-")

@@ -99,6 +99,7 @@ def test_an_option_that_is_none_is_a_usage_error_of_each_in_json_too(eosctl):
 WRONG = [
     (["doctor", "-b", ""], "is empty: is a variable of your shell not set?"),
     (["offsets", "show", "--connector", "orders", "--connector", ""], "is empty: is a variable of your shell"),
+    (["explain", "--connector", "a", "--snapshot", "x"], "No such file or directory\nhint: `eosctl snapshot"),
     (["connector", "list"], "no cluster was named\nhint: give -b"),
     (["connector", "show", "orders"], "no cluster was named\nhint: give -b"),
     (["doctor", "-b", "broker"], "is not HOST:PORT\nhint: give host and port of each broker"),

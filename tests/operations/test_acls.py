@@ -69,7 +69,7 @@ def test_a_check_finds_what_each_connector_and_the_workers_miss(check):
     found = {each.subject: (each.id, each.evidence["count"]) for each in report.reported}
     assert found == {"orders": ("EOS143", 1), "workers": ("EOS143", 7)}
     [orders, workers] = report.reported
-    assert orders.message == "1 required ACL is missing: User:p may Write Topic rows"
+    assert orders.message == "1 required ACL is missing: Write on Topic rows for User:p"
     assert workers.message.endswith("; and 4 more")
     assert len(workers.evidence["bindings"]) == 7
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from msgspec import UNSET, Struct, UnsetType
 
 from eosctl.errors import UsageError
-from eosctl.model.skipped import Skipped
+from eosctl.model.skipped import Cause, Coverage, Skipped, Unread
 from eosctl.model.text import UNSEEN
 from eosctl.model.times import rfc3339
 from eosctl.render.cells import Page
@@ -151,6 +151,18 @@ def test_fields_are_a_line_each():
     )
     assert text_of(document, Output.TABLE, PIPED) == "BROKERS  127.0.0.1:9092\nCONNECT  http://a,http://b\n"
     assert text_of(document, Output.PLAIN, PIPED) == "BROKERS\t127.0.0.1:9092\nCONNECT\thttp://a,http://b\n"
+
+
+def test_a_list_of_steps_is_a_line_for_each_command_and_each_sentence():
+    steps = ["restart the task: POST /connectors/a/tasks/0/restart", "eosctl doctor"]
+    document = Document("explain", {"commands": steps}, blocks=(Fields((Column("NEXT", "commands"),)),))
+    assert text_of(document, Output.TABLE, PIPED) == f"NEXT  {steps[0]}\n      {steps[1]}\n"
+
+
+def test_a_part_that_was_not_read_is_named_once():
+    coverage = Coverage(("topic a",), (Unread("topic a", "denied", Cause.DENIED),))
+    document = Document("k", {}, notes=("not read: topic a: denied",)).with_unread(coverage)
+    assert document.notes == ("not read: topic a: denied",)
 
 
 def test_an_empty_answer_is_reported_as_empty():

@@ -9,6 +9,7 @@ from eosctl.model.evidence import Evidence
 from eosctl.model.report import Severity
 from eosctl.model.rules import Diagnosis, FeatureLevel, Phase, RuleAnswer, UpgradeCheck, Verdict
 from eosctl.model.skipped import Skipped
+from eosctl.model.text import pluralize
 from eosctl.model.times import rfc3339
 from eosctl.render.answers.findings import ShownFindings, findings_of
 from eosctl.render.document import MOST, Document, Findings, Table, Tone, col, columns, row_of
@@ -122,8 +123,8 @@ def _summary(diagnosis: Diagnosis) -> str:
     counts = {severity: sum(each.severity is severity for each in diagnosis.reported) for severity in Severity}
     unknown = sum(bool(answer.cannot_tell) for answer in diagnosis.answers)
     found = ", ".join(f"{counts[each]} {each.value}{'s' if counts[each] != 1 else ''}" for each in list(Severity)[:2])
-    rules = f"{len(diagnosis.answers)} rules: {found}, {counts[Severity.INFO]} info"
-    return rules + (f"; {unknown} rules cannot tell, or only in part" if unknown else "")
+    rules = f"{pluralize(len(diagnosis.answers), 'rule')}: {found}, {counts[Severity.INFO]} info"
+    return rules + (f"; {pluralize(unknown, 'rule')} cannot tell, or only in part" if unknown else "")
 
 
 # The answer of `upgrade-check`.

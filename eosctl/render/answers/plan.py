@@ -318,7 +318,7 @@ class KeptPlanRow(Struct, frozen=True):
     connectors: Annotated[list[str], "the connectors that its steps name"]
     state: Annotated[PlanState, col("planned, begun, done, undo-begun, undone or unreadable", tones=STATE_TONES)]
     next: Annotated[str | None, "the command that may follow; add the addresses"]
-    reason: str | None
+    reason: Annotated[str | None, "why the file cannot be read"]
 
 
 class KeptPlansData(Struct, frozen=True):
@@ -333,7 +333,7 @@ class KeptPlansData(Struct, frozen=True):
 
 PLANS: Final = Table(
     "plans",
-    columns(KeptPlanRow, "made kind connectors state next"),
+    columns(KeptPlanRow, "made kind connectors state next reason"),
     empty="there is no plan file",
 )
 NEXT: Final = {
