@@ -291,7 +291,17 @@ def output_asked_for(args: Sequence[str]) -> Output:
 def _usage_error(error: TyperException) -> UsageError:
     context = getattr(error, "ctx", None)
     path = PROGRAM if context is None else context.command_path
-    return UsageError(in_words(error.format_message()), hint=f"run `{path} --help`")
+    return UsageError(in_words(error.format_message()) + _variable(error), hint=f"run `{path} --help`")
+
+
+def _variable(error: TyperException) -> str:
+    """The variable of the environment that has the wrong value; empty where another source has it."""
+    context, parameter = getattr(error, "ctx", None), getattr(error, "param", None)
+    if context is None or parameter is None:
+        return ""
+    source = context.get_parameter_source(parameter.name)
+    is_of_environment = source is not None and source.name == "ENVIRONMENT"
+    return f" (from the environment: {parameter.envvar})" if is_of_environment else ""
 
 
 def _bug(error: Exception, holder: ConsoleHolder) -> Bug:

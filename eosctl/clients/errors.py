@@ -63,9 +63,6 @@ HTTP_AS_SIZE: Final = str(int.from_bytes(b"HTTP", "big"))
 NAME_HINT: Final = "a topic's name has letters, digits, `.`, `_` and `-`, at most 249"
 
 
-NO_TLS: Final = "it does not speak TLS"
-
-
 class TlsFailure(Struct, frozen=True):
     """The problem, to follow the peer's address, and the remedy; `ours`: it is the client's certificate."""
 
@@ -104,7 +101,11 @@ _MEANINGS: Final = (
     ),
     (
         ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "UNKNOWN_PROTOCOL", "HTTP_REQUEST"),
-        TlsFailure(NO_TLS, f"{LISTENER_HINT} (of a Connect worker: http:// instead of https://)"),
+        TlsFailure("it does not speak TLS", f"{LISTENER_HINT} (of a Connect worker: http:// instead of https://)"),
+    ),
+    (
+        ("UNEXPECTED_EOF_WHILE_READING",),
+        TlsFailure("it closed the connection during the TLS handshake", LISTENER_HINT),
     ),
     (
         ("ALERT_HANDSHAKE_FAILURE", "ALERT_PROTOCOL_VERSION", "NO_SHARED_CIPHER", "UNSUPPORTED_PROTOCOL"),
@@ -125,6 +126,8 @@ def tls_failure(text: str) -> TlsFailure | None:
 Kind = type[EosctlError]
 
 INVALID_TOPIC: Final = 17
+NO_SASL: Final = "IllegalSaslStateError"
+"""The listener has another security.protocol."""
 UNSUPPORTED_MECHANISM: Final = "UnsupportedSaslMechanismError"
 
 CHECK_HINT: Final = "`eosctl profile check` with the same options shows which step of the connection fails"
@@ -264,9 +267,7 @@ def _error_of(kind: Kind, reason: str, peer: Peer) -> EosctlError:
             resource = f"{peer.address}: {reason}"
             return NotAuthorized(principal=peer.principal, operation=operation, resource=resource, hint=hint)
         case kind if kind is ConfigError:
-            why = "" if reason == UNSUPPORTED_MECHANISM else f": {reason}"
-            what = f"{peer.address} does not offer SASL {peer.mechanism} to {peer.principal}{why}"
-            return ConfigError(what, hint=MECHANISM_HINT)
+            return _without_login(reason, peer)
         case kind if kind is Undecodable and HTTP_AS_SIZE in reason:
             return Unreachable(f"{peer.address} answers in HTTP, and not in Kafka's protocol", hint=HTTP_HINT)
         case kind if kind is Undecodable:
@@ -281,14 +282,22 @@ def _error_of(kind: Kind, reason: str, peer: Peer) -> EosctlError:
     return Unreachable(what, hint=LISTENER_HINT if broken_off else CHECK_HINT)
 
 
+def _without_login(reason: str, peer: Peer) -> ConfigError:
+    """A listener without SASL, or without this mechanism."""
+    if reason == NO_SASL:
+        return ConfigError(f"{peer.address} takes no SASL login of {peer.principal}", hint=LISTENER_HINT)
+    why = "" if reason == UNSUPPORTED_MECHANISM else f": {reason}"
+    what = f"{peer.address} does not offer SASL {peer.mechanism} to {peer.principal}{why}"
+    return ConfigError(what, hint=MECHANISM_HINT)
+
+
 def tls_error(failure: TlsFailure, address: str, principal: str) -> EosctlError:
     """The failed handshake with `address` as an error: NotAuthorized where the client's certificate is at fault."""
     if failure.ours:
         operation, resource = "connect by certificate", f"{address}: {failure.reason}"
         return NotAuthorized(principal=principal, operation=operation, resource=resource, hint=failure.hint)
-    if failure.reason == NO_TLS:
-        return Unreachable(f"{address} cannot be reached: {failure.reason}", hint=failure.hint)
-    return Unreachable(f"{address} is not trusted: {failure.reason}", hint=failure.hint)
+    problem = "is not trusted" if failure.reason.startswith("its certificate") else "cannot be reached"
+    return Unreachable(f"{address} {problem}: {failure.reason}", hint=failure.hint)
 
 
 def librdkafka_error(error: "KafkaError", *, principal: str, operation: str, resource: str) -> EosctlError:

@@ -303,15 +303,20 @@ def decode_worker_properties(text: str, origin: str) -> Mapping[str, str]:
     """The settings that decide about exactly-once, the worker's address, and those that its connectors' clients
     inherit.
 
-    All others are left out, and so are client settings that may be secrets.
+    All others are left out, and so are client settings that may be secrets. Raises ConfigError where none is left.
     """
     found = decode_worker_settings(text, origin)
     shown = mask_properties(found)
-    return {
+    kept = {
         key: value
         for key, value in found.items()
         if _KEPT.fullmatch(key) or (key.startswith(_OF_CLIENTS) and shown[key] != HIDDEN)
     }
+    if not kept:  # another file, whose worker would seem to have all defaults
+        raise ConfigError(
+            f"{origin} has no setting of a Connect worker", hint="give the properties file that the worker starts with"
+        )
+    return kept
 
 
 def advertised_address(properties: Mapping[str, str]) -> str | None:

@@ -121,7 +121,7 @@ DEFAULT_TOPICS: Final = {
     "connect-offsets": "--worker-offsets-topic",
     "connect-status": "--status-topic",
 }
-"""The topics of Kafka's sample file for workers, which nobody may have named, and the option that names another."""
+"""The topics of Kafka's sample file for workers, which are the defaults, and the option that names another."""
 
 
 def no_such_topic(name: str, known: Iterable[str]) -> UsageError:

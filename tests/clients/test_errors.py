@@ -114,6 +114,12 @@ def test_a_denied_read_names_principal_operation_and_resource():
             ConfigError,
             "not offer SASL PLAIN to User:tool: SCRAM only",
         ),
+        (kafka.errors.IllegalSaslStateError(), ConfigError, "broker:9092 takes no SASL login of User:tool"),
+        (
+            OSError("[SSL: UNEXPECTED_EOF_WHILE_READING] EOF"),
+            Unreachable,
+            "cannot be reached: it closed the connection",
+        ),
         (kafka.errors.RequestTimedOutError("x"), TimedOut, "broker:9092 accepted the connection"),
         (
             kafka.errors.KafkaConnectionError("111 ECONNREFUSED"),

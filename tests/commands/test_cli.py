@@ -158,6 +158,13 @@ def test_a_wrong_command_line_leaves_json_where_json_was_asked_for(eosctl, args)
     assert json.loads(ran.stdout)["error"]["type"] == "UsageError"
 
 
+def test_a_wrong_value_in_the_environment_is_told_with_its_variable(eosctl, monkeypatch):
+    monkeypatch.setenv("EOSCTL_TIMEOUT", "soon")
+    assert (
+        "'--timeout': must be a valid number (from the environment: EOSCTL_TIMEOUT)" in eosctl("probe", "show").stderr
+    )
+
+
 def test_a_wrong_command_line_leaves_json_where_the_environment_asks_for_it(eosctl, monkeypatch):
     monkeypatch.setenv("EOSCTL_OUTPUT", "json")
     assert json.loads(eosctl("nonsense").stdout)["error"]["exit_code"] == 2

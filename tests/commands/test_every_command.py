@@ -100,6 +100,10 @@ WRONG = [
     (["doctor", "-b", ""], "is empty: is a variable of your shell not set?"),
     (["offsets", "show", "--connector", "orders", "--connector", ""], "is empty: is a variable of your shell"),
     (["explain", "--connector", "a", "--snapshot", "x"], "No such file or directory\nhint: `eosctl snapshot"),
+    (
+        ["transactions", "trace", "a", "-b", "127.0.0.1:1", "--timestamp", "now"],
+        "is no time such as 2026-01-31T12:00:00Z",
+    ),
     (["connector", "list"], "no cluster was named\nhint: give -b"),
     (["connector", "show", "orders"], "no cluster was named\nhint: give -b"),
     (["doctor", "-b", "broker"], "is not HOST:PORT\nhint: give host and port of each broker"),

@@ -321,7 +321,9 @@ def test_a_dry_run_needs_no_name() -> None:
 
 
 def test_without_a_group_one_has_to_be_named() -> None:
-    with pytest.raises(UsageError, match=r"^no Connect cluster was named$") as caught:
+    with pytest.raises(
+        UsageError, match=r"^no Connect cluster was named, and this Kafka cluster has no Connect group$"
+    ) as caught:
         finding(None, Conversation()).need_group_id()
     assert caught.value.hint == "give --group-id, the worker's group.id (or set EOSCTL_GROUP_ID)"
 
