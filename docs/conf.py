@@ -33,7 +33,7 @@ _WORD = re.compile(r"(?P<word>(?:<span[^>]*>[^\s<]+</span>|[^\s<>])+)|<[^>]*>")
 _IN_COLUMNS = re.compile(r"\S {2,}\S")
 _PLACES = re.compile(r'<(td|th|h[1-4])[ >].*?</\1>|<span class="pre">[^<]*</span>', re.S)
 _TEXT = re.compile(r"(?<=>)[^<>\n]+(?=<)")
-_SHORT = re.compile(r'<span class="pre">[^<]{1,24}</span>')
+_SHORT = re.compile(r'(?<=<span class="pre)(?=">[^<]{1,24}</span>)')
 _LONG = re.compile(r"[^\s&;]{8,}")
 _AFTER_SIGNS = re.compile(r"(?<=[._/=,])(?=[^\s._/=,])")
 _BETWEEN_PARTS = re.compile(_AFTER_SIGNS.pattern + "|(?<=[a-z0-9])(?=[A-Z][a-z])")
@@ -72,9 +72,7 @@ def _whole(word: re.Match[str]) -> str:
 
 
 def _broken(place: re.Match[str]) -> str:
-    if _SHORT.fullmatch(place[0]):
-        return place[0].replace('"pre"', '"pre short"', 1)
-    return _TEXT.sub(_in_parts, place[0])
+    return _TEXT.sub(_in_parts, _SHORT.sub(" short", place[0]))
 
 
 def _in_parts(text: re.Match[str]) -> str:
