@@ -56,6 +56,9 @@ AllowRemote: TypeAlias = Annotated[
 Every: TypeAlias = Annotated[
     float, typer.Option(metavar="SECONDS", min=1.0, help="Time between the starts of two cycles.")
 ]
+Churn: TypeAlias = Annotated[
+    bool, typer.Option("--churn", help="Once an hour read all of the transaction log, for IDs that expire soon.")
+]
 Once: TypeAlias = Annotated[bool, typer.Option("--once", help="Show the samples of one cycle, and serve nothing.")]
 Emit: TypeAlias = Annotated[
     Emitted | None,
@@ -94,6 +97,7 @@ def watch(
     every: Every = 30.0,
     live: Live = False,
     otlp: Otlp = None,
+    churn: Churn = False,
     once: Once = False,
     emit: Emit = None,
     runbooks: Runbooks = "docs/alerts.md",
@@ -117,6 +121,9 @@ def watch(
     pushes the same metrics to a collector, with the settings of OTEL_EXPORTER_OTLP_*. With --listen too, they are
     served beside it. SIGTERM ends it with exit code 0, as q does, Ctrl-C with 130.
 
+    --churn reads the whole transaction log once an hour, and alerts of IDs of any application that expire soon; without
+    it, of those of tasks.
+
     Several clusters are watched by the names of their profiles, and each series has the profile as a label. Each
     cluster is read on its own: one that does not answer delays no other. --emit prints a file to install: alert rules
     for Prometheus, a dashboard for Grafana, units of systemd that watch these profiles and audit a profile every night,
@@ -137,7 +144,8 @@ def watch(
     topics = {"config": config_topic, "offsets": worker_offsets_topic, "status": status_topic}
     files, principals, super_users = tuple(worker_config or ()), tuple(principal or ()), tuple(super_user or ())
     evidence = EvidenceRequest(topics, files, False, principals, super_users)
-    clusters = watched_profiles(profiles, options, evidence) if profiles else (Watched(options, evidence, store),)
+    own = (Watched(options, evidence, store, with_churn=churn),)
+    clusters = watched_profiles(profiles, options, evidence, with_churn=churn) if profiles else own
     if once:
         if len(clusters) > 1:
             raise UsageError("--once shows one cluster, and several profiles were named")

@@ -10,9 +10,10 @@ from msgspec.structs import replace
 from eosctl.model.hanging import HangingTransactions, LastStableOffsets
 from eosctl.model.ledger import JobSummary
 from eosctl.model.offsets import OffsetsReport
+from eosctl.model.producer_epochs import IdChurn
 from eosctl.model.report import Result
 from eosctl.model.rules import Diagnosis
-from eosctl.model.skipped import Cause, Coverage, Skipped, Unread
+from eosctl.model.skipped import Cause, Coverage, Skipped, Unread, not_asked
 from eosctl.model.transaction_log import LogReading
 from eosctl.model.transactions import TransactionList
 
@@ -106,6 +107,7 @@ class Answers(Struct, frozen=True):
     last_stable: LastStableOffsets | Skipped
     offsets: OffsetsReport | Skipped
     audits: tuple[JobSummary, ...] | Skipped
+    churn: IdChurn | Skipped = not_asked("--churn was not given")
 
     @classmethod
     def none(cls, reason: Skipped) -> "Answers":
@@ -120,6 +122,7 @@ class Answers(Struct, frozen=True):
             "transactions lso": self.last_stable,
             "offsets show": self.offsets,
             "audit status": self.audits,
+            "transactions churn": self.churn,
         }
 
     @property
@@ -129,7 +132,7 @@ class Answers(Struct, frozen=True):
             match answer:
                 case Diagnosis():
                     yield command, answer.evidence.as_of
-                case TransactionList() | HangingTransactions() | LastStableOffsets() | OffsetsReport():
+                case TransactionList() | HangingTransactions() | LastStableOffsets() | OffsetsReport() | IdChurn():
                     yield command, answer.as_of
 
     @property
@@ -169,7 +172,8 @@ class Observation(Result, frozen=True, kw_only=True):
     """The findings of one cycle, as samples; the coverage names the missing parts of each command.
 
     profile is the name of the cluster's profile, or empty. when_stale are the samples that remain true after the others
-    have expired. log is the reading of the transaction log that the next cycle continues.
+    have expired. log is the reading of the transaction log that the next cycle continues, churn the last one of
+    all IDs.
     """
 
     profile: str
@@ -178,6 +182,7 @@ class Observation(Result, frozen=True, kw_only=True):
     samples: tuple[Sample, ...]
     when_stale: tuple[Sample, ...]
     log: LogReading = field(default_factory=LogReading)
+    churn: IdChurn | None = None
 
     @property
     def stale(self) -> "Observation":

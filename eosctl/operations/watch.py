@@ -23,6 +23,7 @@ from eosctl.codecs.secrets import mask_text
 from eosctl.errors import EosctlError, UsageError
 from eosctl.exporter.exporter import Board, Exporter, Exposition, MetricsServer, address_of
 from eosctl.exporter.otlp import OtlpPush
+from eosctl.model.producer_epochs import IdChurn
 from eosctl.model.report import Severity
 from eosctl.model.rules import Diagnosis
 from eosctl.model.skipped import Coverage, Skipped, not_asked
@@ -39,7 +40,7 @@ from eosctl.operations.offsets import show_offsets
 from eosctl.operations.profiles import chosen_profile, triage_under, worker_settings_in
 from eosctl.operations.session import Session
 from eosctl.operations.session_options import Advance, Reporter, SessionOptions
-from eosctl.operations.transactions import list_transactions
+from eosctl.operations.transactions import LogRequest, list_transactions, read_churn
 from eosctl.sources.cluster_reader import KeptFacts
 from eosctl.sources.group_belongings import SAMPLE_TOPICS
 from eosctl.version import __version__
@@ -48,6 +49,7 @@ T = TypeVar("T")
 LONGEST_TRANSACTION_MS: Final = 15 * 60_000
 """The default of transaction.max.timeout.ms, and of `transactions hanging`."""
 
+CHURN_EVERY_MS: Final = 3_600_000
 MOST_LOG_BYTES: Final = 128 << 20
 """The most that a cycle reads of the transaction log about hanging transactions. A search for IDs continues in the
 next."""
@@ -57,12 +59,15 @@ class Watched(Struct, frozen=True):
     """One watched cluster: how it is reached, and the inputs of `doctor` for it.
 
     kept are the facts that the commands of a cycle share, and those of earlier cycles; without it, each reads its own.
+    with_churn: the whole transaction log is read once an hour; churn is what was found then.
     """
 
     options: SessionOptions
     evidence: EvidenceRequest
     store: str | None = None
     kept: KeptFacts | None = field(default_factory=KeptFacts)
+    with_churn: bool = False
+    churn: IdChurn | None = None
 
     @property
     def profile(self) -> str:
@@ -72,11 +77,11 @@ class Watched(Struct, frozen=True):
     def config_topic(self) -> str:
         return self.evidence.topics.get("config") or "connect-configs"
 
-    def continuing(self, log: LogReading) -> "Watched":
-        """The same after a cycle: the next one continues this reading of the transaction log."""
+    def continuing(self, log: LogReading, churn: IdChurn | None = None) -> "Watched":
+        """The same after a cycle: the next one continues these readings of the transaction log."""
         if self.kept is not None:
             self.kept.next_session()
-        return replace(self, evidence=replace(self.evidence, log=log))
+        return replace(self, evidence=replace(self.evidence, log=log), churn=churn)
 
     def session(self, console: Reporter) -> Session:
         """A session of one cycle. Raises errors of the profile, or UsageError where it names no brokers."""
@@ -88,7 +93,9 @@ class Watched(Struct, frozen=True):
         return session
 
 
-def watched_profiles(names: Iterable[str], options: SessionOptions, evidence: EvidenceRequest) -> tuple[Watched, ...]:
+def watched_profiles(
+    names: Iterable[str], options: SessionOptions, evidence: EvidenceRequest, *, with_churn: bool = False
+) -> tuple[Watched, ...]:
     """The clusters of these profiles, with their worker files; of the options only those that name no cluster apply.
 
     Raises UsageError if a flag names a cluster too, ConfigError if a profile does not exist.
@@ -96,7 +103,8 @@ def watched_profiles(names: Iterable[str], options: SessionOptions, evidence: Ev
     flags = [each for each in options.sources.values() if each.startswith("--") and each != "--timeout"]
     if flags:
         raise UsageError(f"profiles are named, and {flags[0]} names a cluster too", hint="give one or the other")
-    return tuple(_of_profile(name, options, evidence) for name in dict.fromkeys(names))
+    found = (_of_profile(name, options, evidence) for name in dict.fromkeys(names))
+    return tuple(replace(each, with_churn=with_churn) for each in found)
 
 
 def _of_profile(name: str, options: SessionOptions, evidence: EvidenceRequest) -> Watched:
@@ -141,6 +149,7 @@ def observation(watched: Watched, answers: Answers, cycle: Cycle) -> Observation
         when_stale=stale_samples(cycle),
         coverage=Coverage((), unread),
         log=_log(watched.evidence.log, answers.diagnosis),
+        churn=watched.churn if isinstance(answers.churn, Skipped) else answers.churn,
     )
 
 
@@ -183,7 +192,17 @@ def _answers(session: Session, watched: Watched) -> Answers:
         if has_connect
         else not_asked("give --group-id or --connect-url"),
         audits=audits,
+        churn=answered(lambda: _churn(session, watched)),
     )
+
+
+def _churn(session: Session, watched: Watched) -> IdChurn | Skipped:
+    """The last answer while it is not an hour old."""
+    if not watched.with_churn:
+        return not_asked("--churn was not given")
+    if watched.churn is not None and session.reader.now() - watched.churn.as_of < CHURN_EVERY_MS:
+        return watched.churn
+    return read_churn(session, LogRequest(frozenset(), (), None, None, watched.config_topic, ""))
 
 
 # `watch` as a service: cycle after cycle of each cluster, and the answers of the last one on each of its faces.  The
@@ -322,7 +341,7 @@ class _Watch:
             if ended.is_set():
                 return
             took, last_success = monotonic() - began, found.cycle.last_success
-            self._watched = self._watched.continuing(found.log)
+            self._watched = self._watched.continuing(found.log, found.churn)
             self._board.publish(found, CYCLES_SHOWN * (self._every_s + took))
             unread_before = self._report(found, unread_before)
             del found

@@ -27,6 +27,7 @@ from eosctl.operations.session import Session
 from eosctl.operations.session_options import SessionOptions
 from eosctl.operations.two_clusters import SourceAndTarget, TargetOptions
 from eosctl.operations.watch import (
+    CHURN_EVERY_MS,
     Faces,
     Listening,
     Watched,
@@ -38,6 +39,7 @@ from eosctl.operations.watch import (
     watch_clusters,
 )
 from tests.analysis.evidence import but, commits
+from tests.analysis.test_producer_epochs import Log
 from tests.exporter.collector import collecting
 from tests.fake_cluster import FakeCluster
 from tests.ledger.test_ledger import read_up_to
@@ -122,6 +124,39 @@ def test_nothing_open_is_no_0_where_a_coordinator_did_not_answer():
 def test_a_hanging_transaction_stays_visible_where_another_partition_has_no_leader():
     found = observed(*[[active()]] * 5, partitions={HERE: 1, THERE: -1})
     assert values(found, metrics.HANGING) == {(): 1}
+
+
+DUE_MS = 60_000
+
+
+def observed_with_churn(at, churn=None, **facts):
+    """A cycle with --churn at this time, of an ID that was used twice, and is forgotten a minute after its last use."""
+    log = Log("app-0").add(TransactionState.EMPTY, 0).commit(0).commit(0)
+    records = TransactionLogRecords({0: 1}, DUE_MS, log.records)
+    reader = cluster(*[[]] * 5, **{**FACTS, "as_of": at, "transaction_log": lambda *_, **__: records, **facts})
+    watched = Watched(SessionOptions(Quiet()), EvidenceRequest({}), with_churn=True, churn=churn)
+    return observe(watched, FakeSession(reader))
+
+
+def test_ids_of_any_application_that_expire_soon_are_read_once_an_hour():
+    assert values(observed(), metrics.IDS_EXPIRING) == {}
+    first = observed_with_churn(NOW)
+    assert values(first, metrics.IDS_EXPIRING) == {}, "it is not due"
+    later = observed_with_churn(NOW + CHURN_EVERY_MS - 1, first.churn)
+    assert (later.churn is first.churn, values(later, metrics.IDS_EXPIRING)) == (True, {})
+    found = observed_with_churn(NOW + CHURN_EVERY_MS, first.churn)
+    assert values(found, metrics.IDS_EXPIRING) == {("app",): 1}
+    assert values(found, metrics.READ_AS_OF)["transactions churn",] == (NOW + CHURN_EVERY_MS) / 1000
+    watched = Watched(SessionOptions(Quiet()), EvidenceRequest({}), with_churn=True).continuing(found.log, found.churn)
+    assert watched.churn is found.churn
+
+
+def test_a_churn_that_could_not_be_read_is_unread_and_the_one_before_is_kept():
+    first = observed_with_churn(NOW)
+    denied = NotAuthorized(principal="a", operation="Read", resource="Topic b")
+    found = observed_with_churn(NOW + CHURN_EVERY_MS, first.churn, transaction_log=denied)
+    assert ("transactions churn", "the whole answer", "denied") in values(found, metrics.UNREAD)
+    assert found.churn is first.churn
 
 
 def test_a_hidden_fact_is_unread_and_no_0():

@@ -90,6 +90,13 @@ EPOCHS_NEAR_END: Final = Metric(
 IDS_NEAR_EXPIRY: Final = Metric(
     "eosctl_transactional_ids_near_expiry", "Tasks whose idle transactional ID expires soon (EOS117)."
 )
+IDS_EXPIRING: Final = Metric(
+    "eosctl_transactional_ids_expiring",
+    "Idle transactional IDs of any application that were used again and expire soon, by prefix, the most first; with "
+    "--churn, as of the last hour.",
+    ("prefix",),
+    50,
+)
 FENCING_PENDING: Final = Metric(
     "eosctl_fencing_pending",
     "1 if a round of zombie fencing is due before the source's tasks may start; only if all workers are enabled.",
@@ -146,7 +153,7 @@ UNREAD: Final = Metric(
     ("command", "what", "cause"),
     100,
 )
-READ_AS_OF: Final = Metric("eosctl_read_as_of_seconds", "When a command read its facts.", ("command",), 6)
+READ_AS_OF: Final = Metric("eosctl_read_as_of_seconds", "When a command read its facts.", ("command",), 7)
 CYCLE_AS_OF: Final = Metric("eosctl_cycle_as_of_seconds", "When the last cycle ended.")
 CYCLE_DURATION: Final = Metric("eosctl_cycle_duration_seconds", "Duration of the last cycle.")
 CYCLE_REQUESTS: Final = Metric(
@@ -159,6 +166,7 @@ METRICS: Final = (
     *(LSO_HELD_PARTITIONS, LSO_LAG, LSO_HELD, GROUP_RECORDS, GROUP_OFFSETS),
     *(HANGING, HANGING_AGE, HANGING_UNDECIDED, PRODUCER_STATES),
     *(TRANSACTIONAL_IDS, IDS_OF_PREFIX, OPEN_TRANSACTIONS, OPEN_AGE, EPOCHS_NEAR_END, IDS_NEAR_EXPIRY),
+    IDS_EXPIRING,
     *(FENCING_PENDING, FENCING_EXPECTED, INCONSISTENT, NULL_SHADOWS, OFFSET_AGE),
     *(SINCE_COMMIT, QUIET_RATIO),
     *(FINDINGS, FINDINGS_WAIVED, RULE_UNKNOWN, DOCTOR_AS_OF, AUDIT_VERDICT, AUDIT_FINDINGS, AUDIT_AS_OF),
@@ -202,6 +210,7 @@ _THEMES: Final = (
             Panel("Oldest open transactions", SERIES, (OPEN_AGE,)),
             Panel("Hanging, or not known whether", SERIES, (HANGING, HANGING_UNDECIDED)),
             Panel("IDs near expiry, epochs near the end", SERIES, (IDS_NEAR_EXPIRY, EPOCHS_NEAR_END)),
+            Panel("IDs of applications near expiry", SERIES, (IDS_EXPIRING,), bad_from=1),
             Panel("Hanging transactions", TABLE, (HANGING_AGE,)),
             Panel("Producers in memory by broker", SERIES, (PRODUCER_STATES,), bad_from=MANY_STATES),
         ),
@@ -351,6 +360,19 @@ ALERTS: Final = (
         commands=(
             "eosctl doctor --profile <profile>",
             "eosctl connector list --profile <profile>",
+            "eosctl explain EOS117",
+        ),
+    ),
+    Alert(
+        "EosctlApplicationIdsExpire",
+        IDS_EXPIRING,
+        "> 0",
+        "0m",
+        WARNING,
+        "Idle transactional IDs of an application expire soon, and its next transaction will fail (EOS117)",
+        commands=(
+            "eosctl transactions churn --prefix <prefix> --profile <profile>",
+            "eosctl transactions history --prefix <prefix> --profile <profile>",
             "eosctl explain EOS117",
         ),
     ),

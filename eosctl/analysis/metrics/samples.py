@@ -236,6 +236,9 @@ def _answer_samples(answers: Answers) -> Iterator[Sample]:
         yield from finding_samples(answers.diagnosis)
     if not isinstance(answers.audits, Skipped):
         yield from audit_samples(answers.audits)
+    if not isinstance(answers.churn, Skipped):
+        rows = ((each.prefix, each.expiring) for each in answers.churn.prefixes if each.expiring)
+        yield from (Sample(metrics.IDS_EXPIRING, (name,), n) for name, n in sorted(rows, key=lambda row: -row[1]))
 
 
 def offset_samples(report: OffsetsReport) -> Iterator[Sample]:
