@@ -19,7 +19,6 @@ from kafka.protocol.metadata import ApiVersionsResponse
 from kafka.protocol.parser import KafkaProtocol
 from kafka.protocol.schemas.fields.struct import StructField
 
-from eosctl.clients import kerberos, oauthbearer, tls
 from eosctl.clients.deadline import done_by
 from eosctl.errors import ConfigError
 from eosctl.model.client_properties import ClientProperties, is_broker_address
@@ -374,7 +373,9 @@ def configuration(properties: ClientProperties) -> dict[str, object]:
     if properties.security_protocol.uses_sasl:
         settings |= _sasl(properties)
     if properties.security_protocol.uses_tls:
-        settings["ssl_context"] = tls.ssl_context(properties)
+        from eosctl.clients.tls import ssl_context
+
+        settings["ssl_context"] = ssl_context(properties)
     return settings
 
 
@@ -384,6 +385,8 @@ def _sasl(properties: ClientProperties) -> dict[str, object]:
         raise ConfigError("security.protocol asks for SASL but sasl.jaas.config is missing")
     settings: dict[str, object] = {"sasl_mechanism": sasl.mechanism}
     if sasl.mechanism == "GSSAPI":
+        from eosctl.clients import kerberos
+
         return settings | {"sasl_kerberos_service_name": kerberos.kerberos_service(properties)}
     if sasl.mechanism == "OAUTHBEARER":
         return settings | {"sasl_oauth_token_provider": _token_provider(properties)}
@@ -398,6 +401,8 @@ def _sasl(properties: ClientProperties) -> dict[str, object]:
 
 def _token_provider(properties: ClientProperties) -> object:
     from kafka.net.sasl.oauth import AbstractTokenProvider
+
+    from eosctl.clients import oauthbearer
 
     source = oauthbearer.TokenSource(properties)
     # A failed token request is raised here, with its own error, instead of on the connection.
