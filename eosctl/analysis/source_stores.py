@@ -97,7 +97,7 @@ def _stores(
     mode = "exactly-once is enabled" if enabled else "exactly-once is not enabled"
     naming = "names no offsets topic" if own is None else f"names the offsets topic {own}"
     if written == StorePlace(worker.offsets_topic):
-        return (OffsetStores(None, specific, written, f"{mode} and the connector {naming}: the worker's own topic"),)
+        return (OffsetStores(None, specific, written, f"{mode} and the connector {naming}: the worker-global topic"),)
     general = OffsetStore(StorePlace(worker.offsets_topic), _worker_level(worker, enabled=enabled))
     where = "" if written.bootstrap_servers is None else " and produces to other bootstrap.servers"
     words = f"{mode} and the connector {naming}{where}"

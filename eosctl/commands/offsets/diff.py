@@ -20,7 +20,9 @@ app = typer.Typer()
 FirstOffsets: TypeAlias = Annotated[
     str, typer.Argument(metavar="A", help="live, a snapshot, an export file or a directory of export files.")
 ]
-SecondOffsets: TypeAlias = Annotated[str, typer.Argument(metavar="B", help="The same.")]
+SecondOffsets: TypeAlias = Annotated[
+    str, typer.Argument(metavar="B", help="The other side: live, a snapshot, or files as for A.")
+]
 NameInB: TypeAlias = Annotated[
     str | None, typer.Option("--rename-to", metavar="NAME", help="The name in B of the connector of --connector.")
 ]

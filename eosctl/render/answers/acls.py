@@ -47,7 +47,7 @@ STATUS_TONES: Final = {"present": Tone.GOOD, "missing": Tone.BAD, "extra": Tone.
 class BindingFields(TypedDict):
     """An ACL as Kafka has it; binding is its operation and resource as one text."""
 
-    principal: Annotated[str, "who needs it"]
+    principal: Annotated[str, "the principal that needs the ACL"]
     operation: Annotated[str, "the action that it allows"]
     resource_type: Annotated[str, col("the resource's type", "TYPE")]
     resource_name: Annotated[str, col("the resource's name, or its prefix", "NAME")]
@@ -409,7 +409,7 @@ FORMATS: Final[Mapping[AclFormat, Format]] = {
 
 
 KIND: Final = "acl-plan"
-PRINCIPAL: Final = Column("PRINCIPAL", "principal", "who needs it")
+PRINCIPAL: Final = Column("PRINCIPAL", "principal", "the principal that needs the ACL")
 OPERATION: Final = Column("OPERATION", "operation", "the action that it allows")
 PLACE: Final = (
     Column("TYPE", "resource_type", "the resource's type"),

@@ -68,7 +68,7 @@ class TimedFields(OpenTransactionFields, frozen=True):
     """For how long it has been open: since its last batch."""
 
     open_ms: int | None
-    open_s: Annotated[float | None, "since its last batch"]
+    open_s: Annotated[float | None, "seconds since its last batch"]
 
 
 class PendingCommitRow(Struct, frozen=True):

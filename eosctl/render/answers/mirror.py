@@ -61,7 +61,7 @@ class MirroredPairRow(Struct, frozen=True):
         int | None, col("the source offset of the first record that both sides hold", "FROM")
     ]
     first_target_offset: int | None
-    last_source_offset: Annotated[int | None, col("that of the last one", "TO")]
+    last_source_offset: Annotated[int | None, col("the source offset of the last record that both sides hold", "TO")]
     last_target_offset: int | None
     matched: Annotated[int, col("source records that the target holds", "RECORDS")]
     source_records: int

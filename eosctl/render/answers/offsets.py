@@ -47,7 +47,7 @@ class StoredOffsetRow(TypedDict):
     topic_partition: int
     offset: int
     timestamp: int
-    value: Annotated[Mapping[str, object] | None, col("the offset in the worker's topic", "WORKER-GLOBAL")]
+    value: Annotated[Mapping[str, object] | None, col("the offset in the worker-global offsets topic", "WORKER-GLOBAL")]
     malformed: str | None
     state: str
     producer_id: int
@@ -193,8 +193,8 @@ OFFSETS = Table(
     columns(
         OffsetRow,
         "connector partition",
-        _offset("WORKER-GLOBAL", "worker_global", "the offset in the worker's topic"),
-        _offset("OWN", "connector_specific", "the offset in the connector's own topic"),
+        _offset("WORKER-GLOBAL", "worker_global", "the offset in the worker-global offsets topic"),
+        _offset("OWN", "connector_specific", "the offset in the connector-specific offsets topic"),
         _offset(
             "KAFKA-USES",
             "kafka_effective",

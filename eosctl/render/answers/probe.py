@@ -54,7 +54,7 @@ class ProbedApiRow(Struct, frozen=True):
     key: int
     versions: Annotated[str | Skipped, "its versions that every broker answers"]
     needed: Annotated[int, "the version that is needed"]
-    needed_by: Annotated[str, "who needs it"]
+    needed_by: Annotated[str, "the command or client that needs it"]
     is_there: bool | None
 
 

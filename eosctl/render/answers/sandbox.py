@@ -66,7 +66,7 @@ class StoppedData(Struct, frozen=True):
     """A sandbox that is down; removed: its directory is gone."""
 
     directory: Annotated[str, "where properties, data and logs are"]
-    was_up: Annotated[bool, "whether one was up"]
+    was_up: Annotated[bool, "whether a sandbox was up"]
     removed: Annotated[bool, "whether its directory was removed"]
 
 

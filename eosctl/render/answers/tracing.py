@@ -62,7 +62,7 @@ class ExtentRow(Struct, frozen=True):
     topic: Annotated[str, "the topic"]
     partition: Annotated[int, "the partition"]
     first_offset: Annotated[int | None, col("the first offset of the transaction there", "FIRST")]
-    last_offset: Annotated[int | None, col("the last one", "LAST")]
+    last_offset: Annotated[int | None, col("the last offset of the transaction there", "LAST")]
     found: Annotated[
         Found,
         col(

@@ -180,7 +180,7 @@ class StabilityRow(Struct, frozen=True):
     partition: Annotated[int, "the partition"]
     log_start_offset: Annotated[int, col("its first offset", "LOG-START")]
     last_stable_offset: Annotated[int, col("the last stable offset: where read_committed consumers end", "LAST-STABLE")]
-    high_watermark: Annotated[int, "where its records end"]
+    high_watermark: Annotated[int, "the high watermark: the offset after its last replicated record"]
     held_back: Annotated[int, "offsets between the two"]
     held_ms: int | None
     held_s: Annotated[float | None, "the time since the first of these records"]

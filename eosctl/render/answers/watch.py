@@ -66,7 +66,7 @@ Series = Sequence[tuple[Labels, float]]
 NOT_KNOWN: Final = "not known"
 QUIET: Final = "EOS160"
 TASK: Final = Column("TASK", "task", "its connector and task")
-ID: Final = Column("TRANSACTIONAL-ID", "transactional_id", "whose transaction it is")
+ID: Final = Column("TRANSACTIONAL-ID", "transactional_id", "the transactional ID of the transaction")
 AGE: Final = figure("SINCE-S", "since_s", "for how many seconds")
 PLACE: Final = Column("PARTITION", "partition", "topic and partition")
 TABLES: Final = (
@@ -95,7 +95,7 @@ TABLES: Final = (
     Table(
         "unread",
         (
-            Column("COMMAND", "command", "who needs a fact that was not read"),
+            Column("COMMAND", "command", "the command that needs a fact that was not read"),
             Column("WHAT", "what", "the fact"),
             Column("CAUSE", "cause", "why it was not read"),
         ),
