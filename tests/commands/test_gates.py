@@ -104,11 +104,18 @@ def test_a_file_of_a_worker_that_cannot_be_read_leaves_no_file_from_before_eithe
 
 def test_a_file_that_cannot_be_written_is_an_error_once_the_answer_is_shown(eosctl, rolling, tmp_path):
     junit = tmp_path / "junit.xml"
-    ran = eosctl("doctor", *rolling, "--sarif", tmp_path / "none" / "eosctl.sarif", "--junit", junit)
-    assert ran.exit_code == 2
-    assert "cannot write" in ran.stderr
+    ran = eosctl("doctor", *rolling, "--sarif", "/dev/full", "--junit", junit)
+    assert ran.exit_code == 74
+    assert "cannot write /dev/full" in ran.stderr
     assert "EOS012" in ran.stdout
     assert junit_cases(junit.read_text())[EOS012][0] == "failure"
+
+
+def test_a_file_in_no_directory_is_refused_before_the_work_and_the_other_says_so(gated, rolling, tmp_path):
+    place = tmp_path / "none" / "eosctl.json"
+    ran, run, cases = gated("doctor", *rolling, "--output-file", place)
+    assert (ran.exit_code, ran.stdout, run["results"]) == (2, "", [])
+    assert cases["doctor"] == ("error", f"cannot write {place}: No such file or directory")
 
 
 @pytest.mark.parametrize("command", [("inspect-config",), ("offsets", "show"), ("transactions", "log")])
