@@ -7,12 +7,14 @@ from pathlib import Path
 
 import pytest
 import yaml
+from confluent_kafka import Consumer, TopicPartition
 
 from tests.commands.keyboard import keyboard
 from tests.conftest import FreshName
 from tests.faulty_sandbox import Sandbox
 from tests.integration.moves import Home, Lines
 from tests.integration.pages import Howto, Shell, shell
+from tests.integration.producers import create_topic, open_transaction, transactional_producer
 from tests.integration.terminal import LiveTerminal
 from tests.waiting import eventually
 
@@ -179,6 +181,35 @@ def test_the_page_watches_a_cluster(orders: Lines, user: Path, bash: Shell) -> N
     assert "ExecStart=" in (user / "eosctl-watch.service").read_text("utf-8")
     page.line("eosctl watch --profile production --otlp")
     assert page.left == []
+
+
+def test_the_page_frees_the_readers_of_an_application(
+    orders: Lines, user: Path, bash: Shell, fresh_name: FreshName
+) -> None:
+    servers, topic, group = orders.place.home.servers, fresh_name("bills"), fresh_name("invoices")
+    prefix = f"{fresh_name('billing')}-tx"
+    create_topic(servers, topic)
+    old = transactional_producer(servers, f"{prefix}0")
+    old.begin_transaction()
+    old.produce(topic, b"bill")
+    old.commit_transaction(30)
+    reader = Consumer({"bootstrap.servers": servers, "group.id": group, "log_level": 0})
+    reader.commit(offsets=[TopicPartition(topic, 0, 0)], asynchronous=False)
+    reader.close()
+    left_open = open_transaction(servers, f"{prefix}0", topic, **{"transaction.timeout.ms": 600_000})
+    page = Howto(PAGES / "free-readers.md", bash, {**names(orders, user), "invoices": group, "billing-tx": prefix})
+    held = page.follow("eosctl transactions lso", codes=FOUND, shows=f"{prefix}0")
+    assert "READABLE" in held
+    page.follow("eosctl transactions hanging", codes=FOUND)
+    page.follow("eosctl transactions list", shows=f"pool {prefix}*")
+    page.follow("eosctl transactions history", codes=FOUND, shows="fenced")
+    page.follow("eosctl transactions leftovers", codes=FOUND, shows=f"{prefix}0")
+    page.follow("eosctl transactions leftovers", shows=f"fence {prefix}0")
+    page.follow("eosctl transactions leftovers", shows="done")
+    page.type("eosctl transactions lso -b broker:9092 --group invoices", codes=FOUND)
+    page.follow("eosctl transactions churn", codes=FOUND, shows=prefix)
+    assert page.left == []
+    del old, left_open
 
 
 def test_the_page_audits_on_spark_of_this_machine(orders: Lines, user: Path, bash: Shell) -> None:
