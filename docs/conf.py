@@ -31,7 +31,9 @@ _BLOCK = re.compile(r'<div class="highlight-(\w+) notranslate"><div class="highl
 _COMMANDS = ("sh", "console", "default")
 _WORD = re.compile(r"(?P<word>(?:<span[^>]*>[^\s<]+</span>|[^\s<>])+)|<[^>]*>")
 _IN_COLUMNS = re.compile(r"\S {2,}\S")
-_PLACES = re.compile(r'<(td|th|h[1-4])[ >].*?</\1>|<span class="pre">[^<]*</span>', re.S)
+_PLACES = re.compile(
+    r'<(td|th|h[1-4])[ >].*?</\1>|<span class="pre">[^<]*</span>|(?<=[ >(])[A-Za-z.]{30,}(?=[\s<,;:)])', re.S
+)
 _TEXT = re.compile(r"(?<=>)[^<>\n]+(?=<)")
 _SHORT = re.compile(r'(?<=<span class="pre)(?=">[^<]{1,24}</span>)')
 _LONG = re.compile(r"[^\s&;]{8,}")
@@ -47,7 +49,7 @@ def setup(app: Sphinx) -> None:
 
 
 def _break_lines_well(_app: Sphinx, _page: str, _template: str, context: dict[str, Any], _doctree: object) -> None:
-    """Break long names in tables, headings and code after a dot, an underscore or a slash, and before a capital.
+    """Break names in tables, headings and code, and very long ones elsewhere, after a sign and before a capital.
 
     Break no word of a command; wrap output that has no columns.
     """
@@ -72,6 +74,8 @@ def _whole(word: re.Match[str]) -> str:
 
 
 def _broken(place: re.Match[str]) -> str:
+    if not place[0].startswith("<"):
+        return _in_parts(place)
     return _TEXT.sub(_in_parts, _SHORT.sub(" short", place[0]))
 
 
