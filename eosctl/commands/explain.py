@@ -1,5 +1,7 @@
 """`eosctl explain`: the meaning of a finding or an error, and the next step."""
 
+import os
+import shlex
 import sys
 from typing import Annotated, TypeAlias
 
@@ -69,6 +71,8 @@ def explain(
 
 def _text(words: list[str]) -> str:
     text = sys.stdin.read() if words == ["-"] else " ".join(words)
+    if len(words) == 1 and os.path.isfile(text):  # noqa: PTH113  # a pasted trace is longer than a path may be
+        raise UsageError(f"{text} is a file, and no error", hint=f"pipe it in: eosctl explain - < {shlex.quote(text)}")
     if not text.strip():
         raise UsageError(
             "no error or finding to explain was given", hint="paste an error, or pipe it in: eosctl explain - < FILE"

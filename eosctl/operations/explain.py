@@ -76,6 +76,7 @@ def _near(text: str) -> tuple[str, ...]:
     known += [pattern.id for pattern in ERROR_PATTERNS] + [word for error in KAFKA_ERRORS for word in error.words]
     spelt = {word.lower(): word for word in known}
     words = [word.strip(":,;.").rpartition(".")[2].lower() for word in text.split()[:MOST_WORDS]]
+    words = [f"eos{word[3:]:0>3}" if word[:3] == "eos" and word[3:].isdigit() else word for word in words]
     found = (match for word in words for match in get_close_matches(word, spelt, MOST_NEAR, ALIKE))
     return tuple(dict.fromkeys(spelt[match] for match in found))[:MOST_NEAR]
 

@@ -99,6 +99,7 @@ def test_an_option_that_is_none_is_a_usage_error_of_each_in_json_too(eosctl):
 WRONG = [
     (["doctor", "-b", ""], "is empty: is a variable of your shell not set?"),
     (["offsets", "show", "--connector", "orders", "--connector", ""], "is empty: is a variable of your shell"),
+    (["explain", __file__], "is a file, and no error\nhint: pipe it in: eosctl explain - < "),
     (["explain", "--connector", "a", "--snapshot", "x"], "No such file or directory\nhint: `eosctl snapshot"),
     (
         ["transactions", "trace", "a", "-b", "127.0.0.1:1", "--timestamp", "now"],
@@ -126,6 +127,10 @@ def test_a_mistake_is_named_with_the_next_step_before_a_cluster_is_asked(eosctl,
     assert (ran.exit_code, ran.stdout) == (2, "")
     assert says in ran.stderr
     assert "\nhint: " in ran.stderr
+
+
+def test_an_id_of_a_finding_without_its_zeros_is_near_to_the_whole_one(eosctl):
+    assert "Near to it: EOS001" in eosctl("explain", "eos1").stdout
 
 
 def in_twos(check, items):
