@@ -32,7 +32,14 @@ from eosctl.model.records import Entry, IsolationLevel
 from eosctl.model.skipped import Cause, Skipped, read_or_skip
 from eosctl.model.text import pluralize
 from eosctl.model.topics import PartitionOffsets
-from eosctl.model.transaction_log import NEWER, LogEnd, LoggedHolders, LogRecord, TransactionLogRecord
+from eosctl.model.transaction_log import (
+    NEWER,
+    LogEnd,
+    LoggedHolders,
+    LogRecord,
+    TransactionLogRecord,
+    TransactionLogRecords,
+)
 from eosctl.model.transactions import (
     STATES,
     ActiveProducer,
@@ -51,7 +58,7 @@ from eosctl.sources.kafka_log import (
     read_batches,
     read_log,
 )
-from eosctl.sources.kafka_topics import topic_facts
+from eosctl.sources.kafka_topics import id_expiration_ms, topic_facts
 
 if TYPE_CHECKING:
     from eosctl.model.plan import CommitTransaction
@@ -427,6 +434,33 @@ def transaction_log_offsets(wire: Wire, partitions: Collection[int]) -> LogOffse
     return LogOffsets(
         tuple(each for each in known if each.high_watermark > each.log_start_offset),
         {place.partition: each for place, each in found if isinstance(each, Skipped)},
+    )
+
+
+def transaction_log(
+    wire: Wire,
+    transactional_ids: Collection[str],
+    after: Mapping[int, LogEnd] | None,
+    prefix: str,
+    most_bytes: int | None,
+) -> TransactionLogRecords:
+    """The partitions of these IDs (none: all); with `after` only what follows the ends of an earlier reading, if that
+    can be known."""
+    names = () if after is None else transactional_ids
+    leaders = transaction_log_leaders(wire)
+    wanted = {coordinator_partition(name, len(leaders)) for name in transactional_ids} if leaders else ()
+    epochs = leader_epochs(wire) if names and leaders else {}
+    offsets, unread = transaction_log_offsets(wire, sorted(wanted or leaders))
+    ends = log_ends(offsets, epochs)
+    following = read_following(wire, offsets, ends, after, names) if after else None
+    whole = read_transaction_log(wire, offsets, names, prefix, most_bytes)
+    return TransactionLogRecords(
+        leaders=dict(leaders),
+        expiration_ms=id_expiration_ms(wire),
+        records=whole if following is None else following,
+        unread=unread,
+        ends=ends,
+        continues=following is not None,
     )
 
 

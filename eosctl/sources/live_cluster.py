@@ -17,12 +17,11 @@ from eosctl.codecs.client_properties import mask_all_but_principals
 from eosctl.codecs.config_topic import decode_config_records
 from eosctl.codecs.secrets import mask_properties
 from eosctl.errors import ConfigError, EosctlError, Unreachable, UsageError
-from eosctl.model import transaction_log as log_facts
 from eosctl.model import transactions
 from eosctl.model.config_topic import ClusterFacts, ConfigTopicLog
 from eosctl.model.evidence import WorkerEvidence
 from eosctl.model.groups import ConnectGroup, Groups, no_such_group
-from eosctl.model.names import TopicPartition, coordinator_partition
+from eosctl.model.names import TopicPartition
 from eosctl.model.skipped import Cause, Skipped, not_asked, read_or_skip
 from eosctl.model.topics import PartitionOffsets, RecordsDigest, RecordTally
 from eosctl.model.transaction_log import LoggedHolders
@@ -489,6 +488,7 @@ class LiveCluster(CoverageLog):
             self.note("time of the first batch in", {each: NO_TIME for each in offsets if each not in found})
         return found
 
+    @tracked("first batches of open transactions")
     def first_batches(
         self, positions: Collection[tuple[TopicPartition, int]], leaders: Mapping[TopicPartition, int]
     ) -> Mapping[tuple[TopicPartition, int], FirstBatch] | Skipped:
@@ -766,23 +766,8 @@ class LiveCluster(CoverageLog):
         most_bytes: int | None = None,
     ) -> TransactionLogRecords:
         """Raises NotAuthorized where Read on it is missing."""
-        wire, names = self._wire, () if after is None else transactional_ids
-        leaders = kafka_transactions.transaction_log_leaders(wire)
-        wanted = {coordinator_partition(name, len(leaders)) for name in transactional_ids} if leaders else ()
-        epochs = kafka_transactions.leader_epochs(wire) if names and leaders else {}
-        offsets, unread = kafka_transactions.transaction_log_offsets(wire, sorted(wanted or leaders))
-        ends = kafka_transactions.log_ends(offsets, epochs)
-        following = kafka_transactions.read_following(wire, offsets, ends, after, names) if after else None
-        whole = kafka_transactions.read_transaction_log(wire, offsets, names, prefix, most_bytes)
-        records = whole if following is None else following
-        return log_facts.TransactionLogRecords(
-            leaders=dict(leaders),
-            expiration_ms=kafka_topics.id_expiration_ms(wire),
-            records=self.noted("the transaction log", records),
-            unread=unread,
-            ends=ends,
-            continues=following is not None,
-        )
+        found = kafka_transactions.transaction_log(self._wire, transactional_ids, after, prefix, most_bytes)
+        return replace(found, records=self.noted("the transaction log", found.records))
 
     @tracked("the transaction log")
     def logged_holders(self, producer_ids: Collection[int], most_bytes: int | None = None) -> LoggedHolders:

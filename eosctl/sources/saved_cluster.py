@@ -465,6 +465,7 @@ class SavedCluster(CoverageLog):
         """The timestamps of the first batch after the last stable offset."""
         return {place: each.since_ms for place, each in self._at(offsets).items() if each.since_ms is not None}
 
+    @tracked("first batches of open transactions")
     def first_batches(
         self, positions: Collection[tuple[TopicPartition, int]], leaders: Mapping[TopicPartition, int]
     ) -> Mapping[tuple[TopicPartition, int], FirstBatch] | Skipped:

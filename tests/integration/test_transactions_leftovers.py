@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from confluent_kafka.admin import AdminClient, NewTopic
 
 from eosctl.clients.wire import Wire
 from eosctl.model.names import TopicPartition
@@ -14,9 +15,13 @@ from tests.commands.conftest import Eosctl, Ran
 from tests.conftest import FreshName
 from tests.faulty_sandbox import Sandbox
 from tests.integration.committed import committed_reader, committed_values
-from tests.integration.coordinators import state_of, wire_to
+from tests.integration.coordinators import coordinator_of, state_of, wire_to
+from tests.integration.doctoring import alter_topic
 from tests.integration.gone_clients import NONE, GoneClient
 from tests.integration.producers import create_topic
+from tests.kafka_versions import spec_of
+from tests.topics import make_topic
+from tests.waiting import eventually
 
 pytestmark = [pytest.mark.kafka, pytest.mark.matrix]
 
@@ -130,3 +135,53 @@ def test_one_that_cannot_be_committed_or_is_at_work_refuses_all(
     assert stale.exit_code == 8, stale.stderr
     assert "still runs" in stale.stdout + stale.stderr
     assert state_of(broker.bootstrap_servers, open_one.transactional_id) == "Ongoing"
+
+
+# Decided transactions whose markers do not arrive.
+
+
+UNREACHED = "PLAINTEXT://127.0.0.1:1"
+"""What a broker advertises to the others, where none of them listens."""
+
+
+@pytest.mark.variation
+def test_a_prepared_transaction_names_the_leader_that_has_no_marker_and_why(
+    kafka_version: str, eosctl: Eosctl, fresh_name: FreshName, tmp_path: Path
+) -> None:
+    settings = {"transaction.state.log.replication.factor": "1", "super.users": "User:ANONYMOUS;User:admin"}
+    with Sandbox(spec_of(kafka_version, brokers=2, broker_config=settings)) as brokers:
+        servers = brokers.bootstrap_servers
+        first, clients = servers.split(",")[0], {}
+        admin = AdminClient({"bootstrap.servers": servers})
+        for topic, replicas in (("short", [1, 2]), ("far", [2])):
+            make_topic(admin, NewTopic(topic, 1, replica_assignment=[replicas]))
+        with wire_to(servers) as wire:
+            for topic in ("short", "far"):
+                names = iter(lambda: fresh_name("marker"), "")
+                clients[topic] = GoneClient(wire, next(each for each in names if coordinator_of(servers, each) == 1))
+                clients[topic].write(TopicPartition(topic, 0), b"x")
+        alter_topic(brokers, "short", min_insync_replicas="3")
+        near, other = brokers.sasl_bootstrap_servers.split(",")
+        brokers.stop_broker(2)
+        brokers.start_broker(2, {"advertised.listeners": f"{UNREACHED},SASL_PLAINTEXT://{other}"})
+        with wire_to(first) as wire:
+            for client in clients.values():
+                client.wire = wire
+                assert client.end(commit=True) == NONE
+        identity = tmp_path / "admin.properties"
+        identity.write_text(brokers.client_properties("admin"))
+
+        def markers() -> dict[str, tuple[int, str]] | None:
+            ran = eosctl(
+                "transactions", "leftovers", "--prefix", "", "-b", near, "--command-config", identity, "-o", "json"
+            )
+            found = [each for row in rows(ran) for each in row["missing_markers"]]
+            return {each["topic"]: (each["broker"], each["why"]) for each in found} if len(found) == 2 else None
+
+        found = eventually(markers, "a minute", deadline_s=150, every_s=5)
+        assert found["far"][0] == 2
+        assert "broker 1, the coordinator, does not reach its inter-broker listener" in found["far"][1]
+        assert found["short"][0] == 1
+        assert found["short"][1].startswith(
+            "its leader answers and refuses the marker while too few replicas are in sync: min.insync.replicas is 3"
+        )
