@@ -137,12 +137,13 @@ def _why_not_written(topic: str, leader: int, coordinator: int, known: Answering
 
     No quota is a reason: brokers exempt WriteTxnMarkers from request quotas (KafkaApis.handleWriteTxnMarkersRequest).
     """
+    releases = {} if isinstance(known.releases, Skipped) else known.releases
     facts = known.topics if isinstance(known.topics, Skipped) else known.topics.get(topic)
-    short = facts.shortage if isinstance(facts, TopicFacts) else facts
+    short = _shortage(facts, releases.get(leader)) if isinstance(facts, TopicFacts) else facts
     if isinstance(short, str):
         what = "its leader answers and refuses the marker while too few replicas are in sync"
         return f"{what}: {short}; start the brokers of its replicas"
-    if _sends_none(coordinator, leader, known.releases):
+    if _sends_none(releases.get(coordinator), releases.get(leader)):
         return (
             f"its leader answers and has no marker: it is older than 4.2, and broker {coordinator}, the coordinator, "
             "is of 4.2: 4.2.0 sends it none (KAFKA-20322), 4.2.1 does"
@@ -154,9 +155,17 @@ def _why_not_written(topic: str, leader: int, coordinator: int, known: Answering
     )
 
 
-def _sends_none(coordinator: int, leader: int, releases: Mapping[int, Release | Skipped] | Skipped) -> bool:
-    known = {} if isinstance(releases, Skipped) else releases
-    sends, takes = known.get(coordinator), known.get(leader)
-    if not isinstance(sends, Release) or not isinstance(takes, Release):
+CAPPED: Final = KafkaVersion(3, 8)
+"""Its brokers ask for no more replicas in sync than the topic has (Partition.effectiveMinIsr), those of 3.6 do."""
+
+
+def _shortage(facts: TopicFacts, leader: Release | Skipped | None) -> str | Skipped | None:
+    has_all = facts.in_sync == facts.replication_factor
+    is_capped = isinstance(leader, Release) and leader.at_least >= CAPPED
+    return None if has_all and is_capped else facts.shortage
+
+
+def _sends_none(coordinator: Release | Skipped | None, leader: Release | Skipped | None) -> bool:
+    if not isinstance(coordinator, Release) or not isinstance(leader, Release):
         return False
-    return sends == Release(*UNVERSIONED) and takes.at_least < sends.at_least
+    return coordinator == Release(*UNVERSIONED) and leader.at_least < coordinator.at_least

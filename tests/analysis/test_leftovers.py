@@ -133,6 +133,8 @@ OF_4_2, OF_4_1, OF_4_3 = (
 )
 TWO_OF_TWO = TopicFacts("t", 1, 2, {"min.insync.replicas": "2"}, in_sync=2)
 ENOUGH, SHORT = {"t": TWO_OF_TWO}, {"t": replace(TWO_OF_TWO, in_sync=1)}
+ABOVE_ALL = {"t": replace(TWO_OF_TWO, settings={"min.insync.replicas": "3"})}
+OLD = Release(KafkaVersion(3, 0), KafkaVersion(3, 8))
 TOO_FEW = (
     "its leader answers and refuses the marker while too few replicas are in sync: min.insync.replicas is 2, the "
     "replication factor 2, and a partition has 1 in sync; start the brokers of its replicas"
@@ -151,6 +153,8 @@ NOT_REACHED = (
     ("releases", "topics", "why"),
     [
         ({9: OF_4_2, 1: OF_4_1}, SHORT, TOO_FEW),
+        ({1: OF_4_3}, ABOVE_ALL, NOT_REACHED),
+        ({1: OLD}, ABOVE_ALL, TOO_FEW.replace("replicas is 2", "replicas is 3").replace("has 1", "has 2")),
         ({9: OF_4_2, 1: OF_4_1}, ENOUGH, OLDER),
         ({9: OF_4_2, 1: OF_4_2}, ENOUGH, NOT_REACHED),
         ({9: OF_4_2, 1: OF_4_3}, ENOUGH, NOT_REACHED),

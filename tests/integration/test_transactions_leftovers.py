@@ -16,7 +16,6 @@ from tests.conftest import FreshName
 from tests.faulty_sandbox import Sandbox
 from tests.integration.committed import committed_reader, committed_values
 from tests.integration.coordinators import coordinator_of, state_of, wire_to
-from tests.integration.doctoring import alter_topic
 from tests.integration.gone_clients import NONE, GoneClient
 from tests.integration.producers import create_topic
 from tests.kafka_versions import spec_of
@@ -150,38 +149,43 @@ def test_a_prepared_transaction_names_the_leader_that_has_no_marker_and_why(
 ) -> None:
     settings = {"transaction.state.log.replication.factor": "1", "super.users": "User:ANONYMOUS;User:admin"}
     with Sandbox(spec_of(kafka_version, brokers=2, broker_config=settings)) as brokers:
-        servers = brokers.bootstrap_servers
-        first, clients = servers.split(",")[0], {}
+        servers, identity = brokers.bootstrap_servers, tmp_path / "admin.properties"
+        identity.write_text(brokers.client_properties("admin"))
+        near, other = brokers.sasl_bootstrap_servers.split(",")
         admin = AdminClient({"bootstrap.servers": servers})
-        for topic, replicas in (("short", [1, 2]), ("far", [2])):
-            make_topic(admin, NewTopic(topic, 1, replica_assignment=[replicas]))
+        make_topic(admin, NewTopic("short", 1, replica_assignment=[[1, 2]], config={"min.insync.replicas": "2"}))
+        make_topic(admin, NewTopic("far", 1, replica_assignment=[[2]]))
+        clients: dict[str, GoneClient] = {}
         with wire_to(servers) as wire:
             for topic in ("short", "far"):
                 names = iter(lambda: fresh_name("marker"), "")
                 clients[topic] = GoneClient(wire, next(each for each in names if coordinator_of(servers, each) == 1))
                 clients[topic].write(TopicPartition(topic, 0), b"x")
-        alter_topic(brokers, "short", min_insync_replicas="3")
-        near, other = brokers.sasl_bootstrap_servers.split(",")
+
+        def decide(topic: str) -> None:
+            with wire_to(servers.split(",")[0]) as wire:
+                clients[topic].wire = wire
+                assert clients[topic].end(commit=True) == NONE
+
+        def marker_of(topic: str) -> tuple[int, str]:
+            prefix = clients[topic].transactional_id
+
+            def missing() -> list[dict[str, Any]]:
+                here = ("-b", near, "--command-config", identity, "--prefix", prefix, "-o", "json")
+                data = json.loads(eosctl("transactions", "leftovers", *here).stdout)["data"]
+                return [each for row in data["leftovers"] for each in row["missing_markers"]]
+
+            (marker,) = eventually(missing, "a minute", deadline_s=150, every_s=5)
+            return marker["broker"], marker["why"]
+
         brokers.stop_broker(2)
-        brokers.start_broker(2, {"advertised.listeners": f"{UNREACHED},SASL_PLAINTEXT://{other}"})
-        with wire_to(first) as wire:
-            for client in clients.values():
-                client.wire = wire
-                assert client.end(commit=True) == NONE
-        identity = tmp_path / "admin.properties"
-        identity.write_text(brokers.client_properties("admin"))
-
-        def markers() -> dict[str, tuple[int, str]] | None:
-            ran = eosctl(
-                "transactions", "leftovers", "--prefix", "", "-b", near, "--command-config", identity, "-o", "json"
-            )
-            found = [each for row in rows(ran) for each in row["missing_markers"]]
-            return {each["topic"]: (each["broker"], each["why"]) for each in found} if len(found) == 2 else None
-
-        found = eventually(markers, "a minute", deadline_s=150, every_s=5)
-        assert found["far"][0] == 2
-        assert "broker 1, the coordinator, does not reach its inter-broker listener" in found["far"][1]
-        assert found["short"][0] == 1
-        assert found["short"][1].startswith(
-            "its leader answers and refuses the marker while too few replicas are in sync: min.insync.replicas is 3"
+        decide("short")
+        assert marker_of("short") == (
+            1,
+            "its leader answers and refuses the marker while too few replicas are in sync: min.insync.replicas is 2, "
+            "the replication factor 2, and a partition has 1 in sync; start the brokers of its replicas",
         )
+        brokers.start_broker(2, {"advertised.listeners": f"{UNREACHED},SASL_PLAINTEXT://{other}"})
+        decide("far")
+        broker, why = marker_of("far")
+        assert (broker, "broker 1, the coordinator, does not reach its inter-broker listener" in why) == (2, True)
