@@ -379,5 +379,11 @@ def test_no_name_is_refused_where_deleted_connectors_are_unknown():
 
 def test_a_topic_that_does_not_exist_leads_to_the_one_like_it():
     with pytest.raises(UsageError, match="topic row does not exist") as caught:
-        found(site(), topics=("row",))
+        found(site(topics={}), topics=("row",))
     assert caught.value.hint == "did you mean rows?"
+
+
+def test_a_topic_that_may_not_be_described_is_denied_and_not_missing():
+    denied = NotAuthorized(principal="User:tool", operation="Describe", resource="Topic secret")
+    with pytest.raises(NotAuthorized, match="User:tool lacks Describe on topic secret"):
+        found(site(topics=denied), topics=("secret",))

@@ -41,9 +41,9 @@ def journal(file: PlanFile, done) -> None:
 
 
 def listed(eosctl, *more: object) -> list[list[str]]:
-    """CONNECTORS, STATE and NEXT of each row."""
+    """CONNECTORS, STATE, NEXT and REASON of each row, the file's part of the reason left out."""
     rows = eosctl("plans", "list", *more, "-o", "csv").stdout.splitlines()[1:]
-    return [row.split(",")[2:] for row in rows]
+    return [[*row.split(",")[2:5], row.rpartition(": ")[2] if "unreadable" in row else ""] for row in rows]
 
 
 def test_each_plan_is_listed_with_its_state_and_the_next_command_the_newest_first(eosctl):
@@ -55,14 +55,14 @@ def test_each_plan_is_listed_with_its_state_and_the_next_command_the_newest_firs
     kept(6, 1, steps=(STOP,))
     (own_plans() / "7.plan").write_text("mine")
     assert listed(eosctl) == [
-        ["orders", "undone", ""],
-        ["orders", "undo-begun", "eosctl undo 4.plan.undo"],
-        ["orders", "done", "eosctl undo 3.plan.undo"],
-        ["orders", "begun", "eosctl apply 2.plan"],
-        ["orders", "planned", "eosctl apply 1.plan"],
-        ["-", "unreadable", ""],
+        ["orders", "undone", "", ""],
+        ["orders", "undo-begun", "eosctl undo 4.plan.undo", ""],
+        ["orders", "done", "eosctl undo 3.plan.undo", ""],
+        ["orders", "begun", "eosctl apply 2.plan", ""],
+        ["orders", "planned", "eosctl apply 1.plan", ""],
+        ["-", "unreadable", "", "Expecting value"],
     ]
-    assert listed(eosctl, own_plans())[4] == ["orders", "planned", f"eosctl apply {own_plans()}/1.plan"]
+    assert listed(eosctl, own_plans())[4] == ["orders", "planned", f"eosctl apply {own_plans()}/1.plan", ""]
 
 
 def test_a_kept_plan_is_found_by_its_name_alone_unless_there_is_one_here(tmp_path, monkeypatch):
