@@ -39,6 +39,21 @@ public class ProducersOfOneId {
         throw new AssertionError("the old producer was not refused");
     }
 
+    /** Whether it can commit a transaction, if need be after an abort. */
+    private static boolean continues(KafkaProducer<String, String> producer) {
+        try {
+            begun(producer).commitTransaction();
+        } catch (KafkaException error) {
+            try {
+                producer.abortTransaction();
+                begun(producer).commitTransaction();
+            } catch (KafkaException again) {
+                return false;
+            }
+        }
+        return true;
+    }
+
     public static void main(String[] args) {
         servers = args[0];
         topic = args[1];
@@ -63,6 +78,7 @@ public class ProducersOfOneId {
         if (args.length > 3) {
             new java.util.Scanner(System.in).nextLine();
             refused(timedOut, true);
+            System.out.println(continues(goesOn) ? "continues" : "must be made again");
         }
         System.exit(0);
     }

@@ -4,10 +4,12 @@ import asyncio
 import json
 import socket
 import subprocess
+import time
 from typing import Any
 
 import pytest
 from aiokafka import AIOKafkaProducer
+from aiokafka.errors import KafkaError
 from confluent_kafka import KafkaException, Producer
 from confluent_kafka.admin import (
     AclOperation,
@@ -49,11 +51,12 @@ def partition(data: Data, topic: str, index: int = 0) -> Data:
     return dict(row)
 
 
-def write_with_many(servers: str, topic: str, count: int = MANY) -> None:
+def write_with_many(servers: str, topic: str, count: int = MANY, ahead_ms: int = 0) -> None:
     """As many idempotent producers of librdkafka write a record each into partition 0."""
+    at = time.time_ns() // 1_000_000 + ahead_ms
     for number in range(count):
         producer = Producer({"bootstrap.servers": servers, "enable.idempotence": True, "log_level": 0})
-        producer.produce(topic, str(number).encode(), partition=0)
+        producer.produce(topic, str(number).encode(), partition=0, timestamp=at)
         assert producer.flush(30) == 0
 
 
@@ -150,12 +153,44 @@ def test_brokers_forget_idle_producers_and_idle_ids_whose_clients_then_fail(
     create_topic(servers, "t")
     write_with_many(servers, "t", 5)
     asyncio.run(write_with_aiokafka(servers, "t"))
-    with java_producers(sandbox, "t", "java-"):
-        pass
-    idle = complete(servers, "idle-0", "t", commit=True)
-    idle.begin_transaction()
-    idle.produce("t", b"value")
-    idle.commit_transaction(30)
+    with java_producers(sandbox, "t", "java-", "wait") as java, asyncio.Runner() as loop:
+        idle = complete(servers, "idle-0", "t", commit=True)
+        write_again(idle)
+        in_python = loop.run(committed_by_aiokafka(servers, "aio-0"))
+        check_counts_until_all_is_forgotten(sandbox, port, eosctl)
+        with pytest.raises(KafkaException, match="INVALID_PRODUCER_ID_MAPPING"):
+            write_again(idle)
+        idle.abort_transaction(30)
+        write_again(idle)
+        with pytest.raises(KafkaError):
+            loop.run(write_with(in_python))
+        with pytest.raises(AssertionError, match="FATAL_ERROR"):
+            loop.run(write_with(in_python))
+        loop.run(in_python.stop())
+        said, _ = java.communicate("\n", timeout=60)
+    assert said.split("\n")[-2] == ("continues" if version == "3.9.2" else "must be made again")
+
+
+def write_again(producer: Producer) -> None:
+    producer.begin_transaction()
+    producer.produce("t", b"value")
+    producer.commit_transaction(30)
+
+
+async def write_with(producer: AIOKafkaProducer) -> None:
+    async with producer.transaction():
+        await producer.send_and_wait("t", b"value", partition=0)
+
+
+async def committed_by_aiokafka(servers: str, name: str) -> AIOKafkaProducer:
+    producer = AIOKafkaProducer(bootstrap_servers=servers, transactional_id=name)
+    await producer.start()
+    await write_with(producer)
+    return producer
+
+
+def check_counts_until_all_is_forgotten(sandbox: Sandbox, port: int, eosctl: Eosctl) -> None:
+    servers = sandbox.bootstrap_servers
 
     def seen() -> tuple[Data, Data]:
         data = churn(eosctl, "-b", servers)
@@ -163,20 +198,17 @@ def test_brokers_forget_idle_producers_and_idle_ids_whose_clients_then_fail(
 
     data, row = seen()
     (theirs,) = run_transactions_tool(sandbox, [("describe-producers", "--topic", "t", "--partition", 0)])
-    assert len(theirs) == row["producers"] == 5 + 1 + 5 + 1, "the Java producers wrote under five IDs"
-    assert (row["transactional"], row["unlogged"]) == (6, 0)
-    assert data["producer_states"]["brokers"][0]["held"] == counted_by_the_broker(sandbox, port) == 12
+    assert len(theirs) == row["producers"] == 5 + 1 + 5 + 2, "the Java producers wrote under five IDs"
+    assert (row["transactional"], row["unlogged"]) == (7, 0)
+    assert data["producer_states"]["brokers"][0]["held"] == counted_by_the_broker(sandbox, port) == 13
     near = eventually(lambda: [each for each in seen()[0]["findings"] if each["subject"] == "idle"])
     assert (near[0]["id"], near[0]["evidence"]["transactional_id"]) == ("EOS117", "idle-0")
-    eventually(lambda: seen()[1]["unlogged"] == 6, "the coordinator to forget all IDs")
-    idle.begin_transaction()
-    idle.produce("t", b"value")
-    with pytest.raises(KafkaException, match="INVALID_PRODUCER_ID_MAPPING"):
-        idle.commit_transaction(30)
+    eventually(lambda: seen()[1]["unlogged"] == 7, "the coordinator to forget all IDs")
     held = open_transaction(servers, "open", "t")
+    write_with_many(servers, "t", 1, ahead_ms=3_600_000)
     keep_for(servers, 1000)
-    eventually(lambda: seen()[1]["producers"] == 1, "the broker to forget the others")
+    eventually(lambda: seen()[1]["producers"] == 2, "the broker to forget all but these two")
     data, row = seen()
-    assert (row["open"], counted_by_the_broker(sandbox, port)) == (1, 1)
+    assert (row["open"], counted_by_the_broker(sandbox, port)) == (1, 2)
     assert data["producer_states"]["brokers"][0]["expiration_ms"] == 1000
     held.abort_transaction(30)
