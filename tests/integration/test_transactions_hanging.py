@@ -579,7 +579,7 @@ def _is_leaderless(servers: str) -> bool:
 
 LOST_BROKER = 3
 KEPT_IDS, LOST_IDS = TopicPartition("on-broker-1", 0), TopicPartition("on-broker-3", 0)
-LOST_BROKER = {
+ONE_REPLICA = {
     "transaction.state.log.replication.factor": "1",
     "transaction.state.log.min.isr": "1",
     "transaction.state.log.num.partitions": "6",
@@ -617,7 +617,7 @@ def _names(servers: str, stem: str) -> tuple[str, str]:
 
 @pytest.fixture(scope="module")
 def half(kafka_version: str) -> Iterator[Half]:
-    settings = LOST_BROKER | UNVERIFIED
+    settings = ONE_REPLICA | UNVERIFIED
     with Sandbox(spec_of(kafka_version, brokers=3, broker_config=settings)) as started:
         servers = started.bootstrap_servers.split(",")[0]
         admin = AdminClient({"bootstrap.servers": started.bootstrap_servers})
