@@ -1,14 +1,18 @@
 """Iceberg's sink connector from its registry, and the tables that it writes into a directory."""
 
 import json
+import subprocess
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from confluent_kafka import Producer
 
 from eosctl.sandbox.cache import cache_directory, exclusive
 from eosctl.sandbox.jars import resolve_plugin
+from eosctl.sandbox.java import compile_java, find_java
+from eosctl.sandbox.site import QUICK_START
 from tests.faulty_sandbox import Sandbox
+from tests.jvm import jars_of
 
 CLASS: Final = "org.apache.iceberg.connect.IcebergSinkConnector"
 PARTS: Final = (
@@ -56,9 +60,9 @@ def table(name: str) -> str:
     return name.replace("-", "_")
 
 
-def produce(sandbox: Sandbox, topic: str, count: int) -> None:
+def produce(sandbox: Sandbox, topic: str, count: int, first: int = 0) -> None:
     producer = Producer({"bootstrap.servers": sandbox.bootstrap_servers})
-    for number in range(count):
+    for number in range(first, first + count):
         producer.produce(topic, json.dumps({"id": number}).encode(), key=str(number).encode())
     assert producer.flush(30) == 0
 
@@ -71,3 +75,22 @@ def records(warehouse: Path, name: str) -> int:
         return 0
     snapshots: list[dict[str, Any]] = json.loads(newest.read_text()).get("snapshots", [])
     return max((int(each["summary"]["total-records"]) for each in snapshots), default=0)
+
+
+class Content(NamedTuple):
+    """The data files of the newest snapshot of a table, and the `id` of each of its rows, as Iceberg reads them."""
+
+    files: list[str]
+    rows: list[int]
+
+
+def content(sandbox: Sandbox, warehouse: Path, name: str) -> Content:
+    jars = f"{plugin()}/*"
+    classes = compile_java(jars_of(sandbox).compiler, Path(__file__).with_name("IcebergRows.java"), jars)
+    command = [str(find_java()), *QUICK_START, "-cp", f"{classes}:{jars}", "IcebergRows"]
+    ran = subprocess.run(
+        [*command, str(warehouse / "shop" / table(name))], capture_output=True, text=True, check=True, timeout=120
+    )
+    said = [line.partition(" ")[::2] for line in ran.stdout.splitlines()]
+    files = [value for word, value in said if word == "file"]
+    return Content(files, sorted(int(value) for word, value in said if word == "row"))

@@ -1,9 +1,10 @@
 """Iceberg's real sink: its two groups, its IDs, its ACLs, and what `doctor` says of its coordinator."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from confluent_kafka import Consumer, TopicPartition
@@ -15,12 +16,13 @@ from eosctl.model.client_roles import ClientRole, ConnectorConfig
 from eosctl.model.offsets import SourceSupport
 from tests.commands.conftest import Eosctl
 from tests.conftest import FreshName
+from tests.faults.quotas import quota
 from tests.faulty_sandbox import Sandbox
 from tests.integration.acl_broker import AclBroker
 from tests.integration.acl_site import PATIENT_S, USERS, Site
 from tests.integration.connect import Worker
 from tests.integration.doctoring import Doctor, arguments
-from tests.integration.iceberg import plugin, produce, records, settings
+from tests.integration.iceberg import content, plugin, produce, records, settings
 from tests.integration.producers import create_topic
 from tests.kafka_versions import spec_of
 from tests.shared_sandboxes import SharedSandboxes
@@ -28,6 +30,7 @@ from tests.waiting import eventually
 
 pytestmark = [pytest.mark.kafka, pytest.mark.variation, pytest.mark.timeout(1200)]
 PATIENCE_S = 300
+TIMEOUT = "iceberg.kafka.transaction.timeout.ms"
 Asked = Callable[..., dict[str, Any]]
 
 
@@ -110,6 +113,104 @@ def test_a_sink_that_runs_is_stopped_loses_events_and_is_told_where_to_begin(
     worker.ask("PUT", f"/connectors/{name}/resume")
     in_the_table(tmp_path, name, 27)
     eventually(lambda: not committed(), "an offset of the coordinator", deadline_s=PATIENCE_S)
+    worker.ask("DELETE", f"/connectors/{name}")
+
+
+def read_committed(servers: str, group: str, places: list[dict[str, Any]]) -> int:
+    """The number of records that a read_committed consumer gets from a group's committed offsets on."""
+    settings = {"group.id": f"{group}-reader", "isolation.level": "read_committed", "enable.partition.eof": True}
+    reader = Consumer({**settings, "bootstrap.servers": servers, "enable.auto.commit": False, "log_level": 0})
+    reader.assign([TopicPartition(each["topic"], each["partition"], each["committed_offset"]) for each in places])
+    count, left = 0, len(places)
+    while left:
+        message = reader.poll(60)
+        assert message is not None
+        left -= message.error() is not None
+        count += message.error() is None
+    reader.close()
+    return count
+
+
+class Killed(NamedTuple):
+    """A sink whose worker was killed, asked about without a worker."""
+
+    servers: str
+    name: str
+    eosctl: Eosctl
+
+    def asked(self, *command: str) -> dict[str, Any]:
+        ran = self.eosctl("transactions", *command, "-b", self.servers, "-o", "json")
+        assert ran.exit_code in {0, 1, 3}, ran.stderr
+        return dict(json.loads(ran.stdout)["data"])
+
+    def left(self) -> dict[str, str]:
+        """The owners of the transactions that are open, by ID."""
+        found = self.asked("leftovers", "--prefix", f"{self.name}-x-", "--group-id", "connect-cluster")
+        return {row["transactional_id"]: row["owner"] for row in found["leftovers"]}
+
+    def fenced(self, names: Collection[str]) -> Counter[str]:
+        """How many producers of each ID were fenced: a rebalance makes a task's channels again, too."""
+        rows = self.asked("history", "--prefix", f"{self.name}-x-")["epochs"]
+        fenced = (row["transactional_id"] for row in rows if row["ended_by"] == "fenced")
+        return Counter(each for each in fenced if each in names)
+
+    def lags(self, group: str) -> tuple[int, int]:
+        """The records that the group can still get, by eosctl and by a consumer. Its open commit has none."""
+        rows = self.asked("lso", "--group", group)["partitions"]
+        rows = [row for row in rows if row["topic"] != "__consumer_offsets"]
+        return sum(row["lag_records"]["readable"] for row in rows), read_committed(self.servers, group, rows)
+
+    def coordinators(self) -> set[str]:
+        found = self.asked("list", "--pattern", f"{self.name}-x-coordinator-txn-.*")["transactions"]
+        return {row["transactional_id"] for row in found}
+
+    def holders(self) -> set[str]:
+        """The IDs that hold readers of the control topic back."""
+        rows = self.asked("lso", "--topic", f"{self.name}-control")["partitions"]
+        return {holder["transactional_id"] for row in rows for holder in row["holders"]}
+
+
+@pytest.mark.parametrize("role", ["coordinator", "worker"])
+def test_a_killed_worker_s_transaction_stops_the_sink_until_it_is_fenced_and_no_row_is_lost_or_doubled(
+    role: str, sandbox: Sandbox, worker: Worker, eosctl: Eosctl, fresh_name: FreshName, tmp_path: Path
+) -> None:
+    servers, name, topic = sandbox.bootstrap_servers, fresh_name("ice"), fresh_name("orders")
+    groups = (f"connect-{name}", f"connect-{name}-coord")
+    create_topic(servers, topic, 2)
+    create_topic(servers, f"{name}-control")
+    lasting = {"iceberg.coordinator.transactional.prefix": f"{name}-x-", TIMEOUT: "600000"}
+    produce(sandbox, topic, 20)
+    worker.ask("PUT", f"/connectors/{name}/config", settings(name, topic, tmp_path, **lasting))
+    in_the_table(tmp_path, name, 20)
+    killed = Killed(servers, name, eosctl)
+    produce(sandbox, topic, 5, first=20)
+    with quota(servers, None, producer_byte_rate=30):  # a producer that has written waits before it may commit
+        is_open = lambda: any(f"-{role}-txn-" in each for each in killed.holders())  # noqa: E731
+        eventually(is_open, f"an open transaction of the {role}", deadline_s=PATIENCE_S)
+        sandbox.kill_worker(1)
+    left, holders, before = killed.left(), killed.holders(), killed.coordinators()
+    fenced = killed.fenced(left)
+    ongoing = {row["transactional_id"] for row in killed.asked("list", "--state", "Ongoing")["transactions"]}
+    lags = [killed.lags(group) for group in groups]
+    sandbox.start_worker(1)
+    assert left.keys() == {each for each in ongoing if each.startswith(f"{name}-x-")}
+    assert holders <= left.keys(), "a transaction may be open and have written nothing"
+    assert any(f"-{role}-txn-" in each for each in left)
+    assert {owner.partition(", task ")[2][1:] for owner in left.values()} == {f" of connector {name}"}, left
+    assert all(readable == read for readable, read in lags), lags
+    assert lags[0][0] > 0
+
+    eventually(lambda: killed.coordinators() > before, "the next coordinator", deadline_s=PATIENCE_S)
+    assert holders <= killed.holders(), "the next start has other IDs"
+    assert records(tmp_path, name) < 25
+    for each in left:
+        done = killed.asked("leftovers", "--prefix", each, "--fence-rest", "--watch-client", "0.1", "--yes")["results"]
+        assert [result["outcome"] for result in done] == ["done"]
+    assert killed.fenced(left) == fenced + Counter(left.keys())
+    in_the_table(tmp_path, name, 25)
+    found = content(sandbox, tmp_path, name)
+    assert found.rows == list(range(25))
+    assert len(found.files) == len(set(found.files))
     worker.ask("DELETE", f"/connectors/{name}")
 
 
