@@ -72,7 +72,7 @@ def _within(value: Any, allowed: Any) -> Iterator[Neighbour]:
         case tuple() if hasattr(value, "_fields"):
             yield from _fields(value, value._fields, value._replace)
         case Sequence():
-            yield from _sequences(_whole(value), allowed)
+            yield from _sequences(whole(value), allowed)
         case msgspec.Struct():
             yield from _fields(value, value.__struct_fields__, lambda **new: msgspec.structs.replace(value, **new))
 
@@ -162,7 +162,7 @@ def by_answer(value: msgspec.Struct, ask: Callable[[Any], str], within: Collecti
 def by_call(function: Callable[..., Any], /, *given: Any, **named: Any) -> Iterator[str]:
     """How the answer of a function differs where one of its arguments is a neighbour of the given one."""
     arguments = dict(zip(signature(function).parameters, given, strict=False)) | named
-    before = _whole(function(*given, **named))
+    before = whole(function(*given, **named))
 
     def changed() -> Iterator[tuple[str, Any]]:
         for name, value in arguments.items():
@@ -171,12 +171,12 @@ def by_call(function: Callable[..., Any], /, *given: Any, **named: Any) -> Itera
 
     def ask(other: dict[str, Any]) -> str:
         values = [other[each] for each in list(arguments)[: len(given)]]
-        return difference(before, _whole(function(*values, **{each: other[each] for each in named})))
+        return difference(before, whole(function(*values, **{each: other[each] for each in named})))
 
     return _grouped(changed(), ask, "")
 
 
-def _whole(answer: Any) -> Any:
+def whole(answer: Any) -> Any:
     """As a list or a tuple, where it is made when it is gone through."""
     if isinstance(answer, Sequence) and not isinstance(answer, str | bytes | tuple | list):
         return tuple(answer)
@@ -234,7 +234,7 @@ def _defaults(kind: Any) -> Mapping[str, Any]:
 
 def flat(value: Any, place: str = "") -> Iterator[str]:
     """The places in an answer with what is there, as data: of prose its names and numbers alone."""
-    parts = _parts(_whole(value))
+    parts = _parts(whole(value))
     if isinstance(value, Skipped):
         yield f"{place}=unread: {value.reason}"
     elif parts is None:
@@ -260,7 +260,7 @@ def difference(before: Any, now: Any) -> str:
 
 
 def _differing(before: Any, now: Any, place: str) -> Iterator[str]:
-    before, now = _whole(before), _whole(now)
+    before, now = whole(before), whole(now)
     if type(before) is type(now):
         if before == now:
             return

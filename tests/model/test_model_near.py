@@ -16,7 +16,7 @@ from tests.analysis import evidence as healthy
 from tests.analysis.test_probe import KAFKA
 from tests.looked_at import AsLookedAt
 from tests.model import test_preconditions
-from tests.neighbours import NO_SUCH, by_call, flat, made, types_of
+from tests.neighbours import NO_SUCH, by_call, flat, made, types_of, whole
 from tests.planning import test_fencing, test_migration, test_restore
 from tests.planning import test_transaction_ends as ends
 
@@ -52,7 +52,7 @@ def told(noun: Any) -> dict[str, Any]:
     kind = type(noun)
     names = [each for each in dir(kind) if isinstance(getattr(kind, each, None), property) and each[0] != "_"]
     text = {"text": str(noun).split()} if kind.__str__ not in {object.__str__, tuple.__str__} else {}
-    return {each: getattr(noun, each) for each in names} | text
+    return {each: whole(getattr(noun, each)) for each in names} | text
 
 
 def methods(kind: type) -> Iterator[tuple[Callable[..., Any], dict[str, Any]]]:
