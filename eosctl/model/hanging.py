@@ -219,8 +219,9 @@ class WaitingGroup(Struct, frozen=True):
 class PendingCommit(Struct, frozen=True):
     """Offsets of a group in an undecided transaction; the record is in `__consumer_offsets` (KIP-447).
 
-    A read_committed member of the group requests stable offsets and gets UNSTABLE_OFFSET_COMMIT for these partitions
-    until the transaction ends: it does not start to read them.
+    A member of the group that requests stable offsets gets UNSTABLE_OFFSET_COMMIT for these partitions until the
+    transaction ends: it does not start to read them. Java consumers of any isolation level request them
+    (ConsumerCoordinator and CommitRequestManager set requireStable), librdkafka with read_committed.
     """
 
     group_id: str

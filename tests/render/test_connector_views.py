@@ -274,8 +274,8 @@ WHERE = TopicPartition("t", 0)
             group(committed={WHERE: 11}, pending=(WHERE,)),
             [
                 "may wait for a transaction in 0 of the 1 partition that it reads.",
-                "Its offsets in t-0 are in an open transaction (in __consumer_offsets). A read_committed member starts "
-                "there only after it ends.",
+                "Its offsets in t-0 are in an open transaction (in __consumer_offsets). A member starts there only "
+                "after it ends: of Java clients any, of librdkafka one with read_committed.",
             ],
             ["t-0"],
         ),

@@ -585,8 +585,8 @@ def _of_the_group(group: GroupReading, found: LastStableOffsets) -> Iterator[str
         yield f"It is not known whether a transaction commits offsets of the group: {group.pending.reason}."
     elif group.pending:
         yield (
-            f"Its offsets in {first_few(group.pending)} are in an open transaction (in {CONSUMER_OFFSETS}). A "
-            "read_committed member starts there only after it ends."
+            f"Its offsets in {first_few(group.pending)} are in an open transaction (in {CONSUMER_OFFSETS}). A member "
+            "starts there only after it ends: of Java clients any, of librdkafka one with read_committed."
         )
 
 
