@@ -33,7 +33,14 @@ from eosctl.codecs.record_batches import (
 from eosctl.errors import EosctlError, Refused, Undecodable, Unreachable, UsageError
 from eosctl.model.names import TopicPartition
 from eosctl.model.records import IsolationLevel
-from eosctl.sources.kafka_log import MOST_BYTES, LogReader, RecordsDeleted, are_in_order, partition_offsets
+from eosctl.sources.kafka_log import (
+    LEADERLESS_PATIENCE_S,
+    MOST_BYTES,
+    LogReader,
+    RecordsDeleted,
+    are_in_order,
+    partition_offsets,
+)
 from eosctl.sources.kafka_topics import topic_ids
 
 if TYPE_CHECKING:
@@ -330,7 +337,7 @@ class LiveLog:
 
     def bounds(self, places: Collection[TopicPartition]) -> Mapping[TopicPartition, PartitionOffsets]:
         """As their leaders answer; raises UsageError for a partition that does not exist."""
-        return partition_offsets(self._wire, places)
+        return partition_offsets(self._wire, places, leaderless_s=LEADERLESS_PATIENCE_S)
 
     def cut_bytes(self, place: TopicPartition) -> int:
         """None: a broker cuts them off when it starts."""

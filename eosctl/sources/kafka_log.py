@@ -217,6 +217,8 @@ def are_in_order(batches: Sequence[Batch], position: int) -> bool:
 PAUSE_S: Final = 0.1
 LEADERLESS_PATIENCE_S: Final = 2.0
 """How long a partition may be leaderless before it counts as lost: an election takes less."""
+RESTART_PATIENCE_S: Final = 30.0
+"""The same for a reader that cannot do without the partition: a broker with its only replica may be restarting."""
 
 
 class _Bound(NamedTuple):
@@ -233,21 +235,27 @@ _BOUNDS: Final = (
 
 
 def partition_offsets(
-    wire: Wire, partitions: Iterable[TopicPartition], *, timeout_s: float | None = None
+    wire: Wire,
+    partitions: Iterable[TopicPartition],
+    *,
+    timeout_s: float | None = None,
+    leaderless_s: float = RESTART_PATIENCE_S,
 ) -> Mapping[TopicPartition, PartitionOffsets]:
     """Log start offset, last stable offset and high watermark of each partition.
 
-    Moved leaders are looked up again until the deadline. Raises UsageError for a topic or partition that does not
-    exist, NotAuthorized without Describe, TimedOut naming leaderless partitions, Throttled if a quota leaves no time,
-    Undecodable for impossible offsets.
+    Moved leaders are looked up again until the deadline, and for leaderless_s at most once only leaderless partitions
+    are left. Raises UsageError for a topic or partition that does not exist, NotAuthorized without Describe, TimedOut
+    naming leaderless partitions, Throttled if a quota leaves no time, Undecodable for impossible offsets.
     """
     patience = wire.timeout_s if timeout_s is None else timeout_s
     wanted = set(partitions)
-    found, hopeless = _poll_until_answered(wire, wanted, patience, patience)
+    leaderless = min(patience, leaderless_s)
+    found, hopeless = _poll_until_answered(wire, wanted, patience, leaderless)
     if throttled := [each for each in hopeless.values() if isinstance(each, Throttled)]:
         raise throttled[0]
     if missing := sorted(wanted - found.keys()):
-        raise TimedOut(f"no leader answered for {', '.join(map(str, missing))} within {patience:g} s")
+        waited = leaderless if hopeless.keys() >= set(missing) else patience
+        raise TimedOut(f"no leader answered for {', '.join(map(str, missing))} within {waited:g} s")
     return found
 
 

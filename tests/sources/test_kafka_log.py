@@ -1,6 +1,7 @@
 """Reading a partition's log from a real broker."""
 
 from collections import Counter
+from types import SimpleNamespace
 
 import pytest
 from confluent_kafka import Producer
@@ -8,11 +9,15 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from eosctl.clients.leaders import partition_leaders
 from eosctl.clients.wire import Wire
-from eosctl.errors import NotAuthorized, UsageError
+from eosctl.errors import NotAuthorized, TimedOut, UsageError
 from eosctl.model.client_properties import ClientProperties
+from eosctl.model.hanging import NO_LEADER
 from eosctl.model.names import TopicPartition
 from eosctl.model.records import IsolationLevel, RecordState
+from eosctl.sources import kafka_log
+from eosctl.sources.audit_log import LiveLog
 from eosctl.sources.kafka_log import partition_offsets, read_log
+from tests.attack.false_broker import cluster_of_one
 from tests.integration.producers import create_topic
 from tests.sources.mixed_topic import MixedTopic
 
@@ -21,6 +26,27 @@ pytestmark = pytest.mark.kafka
 
 def wire_to(bootstrap_servers: str) -> Wire:
     return Wire(ClientProperties(tuple(bootstrap_servers.split(","))), timeout_s=30)
+
+
+@pytest.mark.parametrize(
+    ("ask", "waited_s"),
+    [(lambda wire, places: LiveLog(wire).bounds(places), 2), (partition_offsets, 30)],
+    ids=["a timeline", "a reader that needs the partition"],
+)
+def test_a_partition_without_a_leader_is_not_waited_for_as_long_as_a_long_timeout(ask, waited_s, monkeypatch):
+    """By a clock that goes on by a second at each pause."""
+    clock, lost = [0.0], TopicPartition("lost", 0)
+    paused = SimpleNamespace(monotonic=lambda: clock[0], sleep=lambda _: clock.append(clock.pop() + 1))
+    monkeypatch.setattr(kafka_log, "time", paused)
+    monkeypatch.setattr(kafka_log, "partition_leaders", lambda *_, **__: {lost: NO_LEADER})
+    said = f"no leader answered for lost-0 within {waited_s} s"
+    with (
+        cluster_of_one() as address,
+        Wire(ClientProperties((address,)), timeout_s=3600) as wire,
+        pytest.raises(TimedOut, match=said),
+    ):
+        ask(wire, [lost])
+    assert clock == [waited_s]
 
 
 def plain(records):
