@@ -199,6 +199,8 @@ class Window(Generic[Item]):
 NodeId = int | str
 
 CONNECT_TIMEOUT_S: Final = 10.0
+SHARE_S: Final = 30.0
+"""The longest wait for one broker of several that can answer the same request."""
 ANSWER_S: Final = 3.0
 """The time in which one broker must name its cluster."""
 UNWATCHED_S: Final = 1.0
@@ -329,14 +331,15 @@ class Wire:
     def request_any(self, request: Request, *, timeout_s: float | None = None) -> Response:
         """The response of any reachable broker, open connections first; each gets its share of the time.
 
-        So a frozen broker does not use up the others' time. After a damaged answer the next broker is queried.
+        So a frozen broker does not use up the others' time, however long that is. After a damaged answer the next
+        broker is queried.
         """
         deadline = monotonic() + (self.timeout_s if timeout_s is None else timeout_s)
         nodes = [broker.node_id for broker in self.brokers()]
         nodes.sort(key=lambda node_id: (node_id, 0) not in self._channels or not self._channels[node_id, 0].open)
         failure: EosctlError = Unreachable("the cluster's metadata names no broker")
         for tried, node_id in enumerate(nodes):
-            share = monotonic() + (deadline - monotonic()) / (len(nodes) - tried)
+            share = _share(deadline, len(nodes) - tried)
             try:
                 return self._exchange(self._open_channel(node_id, share), request, share)
             except (Unreachable, Undecodable) as error:
@@ -488,7 +491,7 @@ class Wire:
         seeds = self._lanes[0].cluster.bootstrap_brokers()
         failures: list[Unreachable | Undecodable] = []
         for tried, seed in enumerate(seeds):
-            share = monotonic() + (deadline - monotonic()) / (len(seeds) - tried)
+            share = _share(deadline, len(seeds) - tried)
             try:
                 channel = self._open_channel(seed.node_id, share)
                 response = self._exchange(channel, brokers_metadata(), share)
@@ -526,6 +529,12 @@ class Wire:
             signal.signal(signal.SIGINT, handler)
             if caught:
                 handler(*caught[0])
+
+
+def _share(deadline: float, left: int) -> float:
+    """The deadline of the first of so many brokers; the last one has all the time."""
+    remaining = deadline - monotonic()
+    return monotonic() + (remaining if left == 1 else min(SHARE_S, remaining / left))
 
 
 def _nothing() -> None:

@@ -20,9 +20,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kafka.errors import KafkaConnectionError, RequestTimedOutError
 from kafka.future import Future
+from kafka.protocol.metadata import MetadataResponse
 from kafka.protocol.parser import KafkaProtocol
 
 from eosctl.clients import channel
+from eosctl.clients import wire as wires
 from eosctl.clients.channel import Callbacks, Channel
 from eosctl.clients.deadline import Deadline, done_by
 from eosctl.clients.errors import Peer
@@ -35,7 +37,7 @@ from eosctl.codecs.client_properties import client_properties
 from eosctl.errors import ConfigError, NotAuthorized, TimedOut, Unreachable, Unsupported
 from eosctl.model.client_properties import ClientProperties
 from eosctl.sandbox.properties import SandboxSpec
-from tests.attack.false_broker import cluster_of_one
+from tests.attack.false_broker import after_login, cluster_of_one, false_broker
 from tests.faulty_sandbox import Sandbox
 from tests.waiting import eventually
 
@@ -96,6 +98,48 @@ def test_every_bootstrap_server_that_fails_is_named(silent_address, closed_addre
         wire.brokers()
     assert closed_address in str(caught.value)
     assert silent_address in str(caught.value)
+
+
+AN_HOUR_S = 3600
+"""A --timeout with which a test that waits it out fails by pytest's."""
+
+
+def test_where_nothing_listens_or_nothing_answers_no_connection_lasts_as_long_as_a_long_timeout(
+    silent_address, closed_address, monkeypatch
+):
+    monkeypatch.setattr(wires, "CONNECT_TIMEOUT_S", 0.3)
+    began = time.monotonic()
+    with wire_to(closed_address, timeout_s=AN_HOUR_S) as wire, pytest.raises(Unreachable, match="cannot be reached"):
+        wire.brokers()
+    with wire_to(silent_address, timeout_s=AN_HOUR_S) as wire, pytest.raises(TimedOut, match="did not answer"):
+        wire.brokers()
+    assert time.monotonic() - began < 10
+
+
+def test_a_broker_that_swallows_requests_leaves_the_others_time_however_long_it_is(monkeypatch):
+    monkeypatch.setattr(wires, "SHARE_S", 0.3)
+    began = time.monotonic()
+    with false_broker(after_login(b"")) as frozen, cluster_of_one() as living:
+        with wire_to(f"{frozen},{living}", timeout_s=AN_HOUR_S) as wire:
+            assert wire.cluster_id == "c"
+        both = [broker_at(1, frozen), broker_at(2, living)]
+        with cluster_of_one(brokers=both) as first, wire_to(first, timeout_s=AN_HOUR_S) as wire:
+            assert [broker.node_id for broker in wire.request_any(brokers_metadata()).brokers] == [1]
+    assert time.monotonic() - began < 10
+
+
+def broker_at(node_id: int, address: str) -> object:
+    host, _, port = address.partition(":")
+    return MetadataResponse.MetadataResponseBroker(node_id=node_id, host=host, port=int(port), rack=None)
+
+
+def test_the_answer_of_a_broker_that_is_alone_is_waited_for_as_long_as_the_timeout_says(monkeypatch):
+    monkeypatch.setattr(wires, "SHARE_S", 0.1)
+    with false_broker(after_login(b"")) as frozen, wire_to(frozen, timeout_s=1) as wire:
+        began = time.monotonic()
+        with pytest.raises(TimedOut):
+            wire.brokers()
+    assert time.monotonic() - began >= 1
 
 
 def test_without_a_bootstrap_server_nothing_is_tried():
