@@ -228,7 +228,8 @@ CONNECT_ERRORS: Final = (
         (
             "start the brokers that hold the replicas: kafka-topics.sh --bootstrap-server HOST:PORT "
             "--describe --under-min-isr-partitions",
-            "raise the replication factor where it is below min.insync.replicas; do not lower min.insync.replicas",
+            "on brokers before 3.7, raise the replication factor where it is below min.insync.replicas (newer ones "
+            "write while all replicas are in sync); do not lower min.insync.replicas",
         ),
         "Partition.appendRecordsToLeader",
     ),

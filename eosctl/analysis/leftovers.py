@@ -20,7 +20,7 @@ from eosctl.model.skipped import Skipped
 from eosctl.model.topics import TopicFacts
 from eosctl.model.transaction_log import TransactionLogValue
 from eosctl.model.transactions import AnsweredProducers, TransactionState
-from eosctl.model.versions import KafkaVersion, Release
+from eosctl.model.versions import CAPPED_MIN_ISR, KafkaVersion, Release, all_since
 
 _LAST_PART: Final = late_pattern(
     r"[-_.]?(?:\d+|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})$", re.IGNORECASE
@@ -139,10 +139,13 @@ def _why_not_written(topic: str, leader: int, coordinator: int, known: Answering
     """
     releases = {} if isinstance(known.releases, Skipped) else known.releases
     facts = known.topics if isinstance(known.topics, Skipped) else known.topics.get(topic)
-    short = _shortage(facts, releases.get(leader)) if isinstance(facts, TopicFacts) else facts
-    if isinstance(short, str):
+    is_capped = all_since(CAPPED_MIN_ISR, [releases[leader]] if leader in releases else [])
+    short = facts.shortage(is_capped) if isinstance(facts, TopicFacts) else facts
+    if isinstance(facts, TopicFacts) and isinstance(short, str):
         what = "its leader answers and refuses the marker while too few replicas are in sync"
-        return f"{what}: {short}; start the brokers of its replicas"
+        is_thin = facts.lacks_replicas(is_capped)
+        cure = "raise the replication factor" if is_thin else "start the brokers of its replicas"
+        return f"{what}: {short}; {cure}"
     if _sends_none(releases.get(coordinator), releases.get(leader)):
         return (
             f"its leader answers and has no marker: it is older than 4.2, and broker {coordinator}, the coordinator, "
@@ -153,16 +156,6 @@ def _why_not_written(topic: str, leader: int, coordinator: int, known: Answering
         f"its leader answers and has no marker: broker {coordinator}, the coordinator, does not reach its inter-broker "
         f"listener (`advertised.listeners`), or it refuses the marker. The coordinator's log has the reason{unsure}"
     )
-
-
-CAPPED: Final = KafkaVersion(3, 8)
-"""Its brokers ask for no more replicas in sync than the topic has (Partition.effectiveMinIsr), those of 3.6 do."""
-
-
-def _shortage(facts: TopicFacts, leader: Release | Skipped | None) -> str | Skipped | None:
-    has_all = facts.in_sync == facts.replication_factor
-    is_capped = isinstance(leader, Release) and leader.at_least >= CAPPED
-    return None if has_all and is_capped else facts.shortage
 
 
 def _sends_none(coordinator: Release | Skipped | None, leader: Release | Skipped | None) -> bool:

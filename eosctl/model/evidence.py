@@ -20,7 +20,7 @@ from eosctl.model.times import ClusterClock
 from eosctl.model.topics import MirroredPartition, PartitionOffsets, TopicFacts
 from eosctl.model.transaction_log import CommitHistory, LogReading, TransactionLogFacts, TransactionLogValue
 from eosctl.model.transactions import TransactionDescription
-from eosctl.model.versions import KafkaVersion, Release
+from eosctl.model.versions import CAPPED_MIN_ISR, KafkaVersion, Release, all_since
 from eosctl.model.workers import ConnectFacts, ConnectorStatus
 
 if TYPE_CHECKING:
@@ -230,6 +230,12 @@ class Evidence(Struct, frozen=True):
             return None
         found = tuple(each for each in releases.values() if not isinstance(each, Skipped))
         return found if len(found) == len(releases) else None
+
+    @property
+    def min_isr_is_capped(self) -> bool | None:
+        """True if all brokers are of CAPPED_MIN_ISR or newer, False if one is older; None: unknown."""
+        releases = () if isinstance(self.broker_releases, Skipped) else self.broker_releases.values()
+        return all_since(CAPPED_MIN_ISR, releases)
 
     @property
     def silent(self) -> Mapping[str, Skipped]:

@@ -7,6 +7,7 @@ from msgspec import Struct, field
 
 from eosctl.model.names import TopicPartition
 from eosctl.model.skipped import Skipped, not_asked
+from eosctl.model.text import first_few
 from eosctl.model.whole_numbers import whole_number
 
 MIN_ISR: Final = "min.insync.replicas"
@@ -71,8 +72,9 @@ class RecordTally(Struct, frozen=True):
 class TopicFacts(Struct, frozen=True):
     """A topic as the cluster describes it; settings are its effective configs, Skipped if unread.
 
-    in_sync is the lowest number of in-sync replicas of its partitions, None if unknown. leaderless are the partitions
-    without a leader.
+    replication_factor and in_sync are the lowest numbers of replicas and of in-sync replicas of its partitions, in_sync
+    None if unknown. under_replicated is the lowest number of in-sync replicas of a partition that has more replicas,
+    None if all are in sync. leaderless are the partitions without a leader.
     """
 
     name: str
@@ -81,6 +83,7 @@ class TopicFacts(Struct, frozen=True):
     settings: Mapping[str, str] | Skipped = field(default_factory=lambda: not_asked("not asked"))
     in_sync: int | None = None
     leaderless: tuple[int, ...] = ()
+    under_replicated: int | None = None
 
     def setting(self, key: str) -> str | Skipped:
         if isinstance(self.settings, Skipped):
@@ -93,15 +96,51 @@ class TopicFacts(Struct, frozen=True):
         text = self.setting(MIN_ISR)
         return text if isinstance(text, Skipped) else whole_number(text, f"{MIN_ISR} of topic {self.name}")
 
-    @property
-    def shortage(self) -> str | Skipped | None:
-        """Why a write with acks=all is refused in a partition: too few replicas in sync, or too few in all."""
+    def shortage(self, is_capped: bool | None) -> str | Skipped | None:
+        """Why a write with acks=all is refused in a partition: too few replicas in sync, or too few in all.
+
+        is_capped: all brokers are of CAPPED_MIN_ISR or newer, and accept it where all replicas are in sync (None:
+        unknown, so it is too whether they do).
+        """
         minimum, there = self.min_isr, self.replication_factor if self.in_sync is None else self.in_sync
         if isinstance(minimum, Skipped):
             return minimum
         factor = f"the replication factor {self.replication_factor}"
         short = f"{MIN_ISR} is {minimum}, {factor}, and a partition has {there} in sync"
-        return short if minimum > there else None
+        lagging = there if there < self.replication_factor else self.under_replicated
+        if minimum <= there or (lagging is not None and lagging < minimum):
+            return short if minimum > there else None
+        refused = f"{short}, which brokers before 3.7 refuse"
+        unknown = Skipped(f"{refused}; the release of a broker is not known")
+        return unknown if is_capped is None else None if is_capped else refused
+
+    def refusal(self, is_capped: bool | None) -> str | Skipped | None:
+        """Why a partition takes no write with acks=all: it has no leader, or a shortage."""
+        if self.leaderless:
+            return f"no leader of partition {first_few(list(map(str, self.leaderless)))}"
+        return self.shortage(is_capped)
+
+    @property
+    def is_weak(self) -> bool:
+        """A write may be in one replica alone although there are three or more: of two, both would have to live."""
+        return self.replication_factor > 2 and self.min_isr == 1
+
+    @property
+    def all_needed(self) -> str:
+        return f"{MIN_ISR}={self.setting(MIN_ISR)} above its replication factor {self.replication_factor}"
+
+    def needs_all(self, is_capped: bool | None) -> bool:
+        """Every write needs all replicas, of which there are several, although min.insync.replicas names more."""
+        return is_capped is True and self.replication_factor > 1 and self._exceeds_factor
+
+    def lacks_replicas(self, is_capped: bool | None) -> bool:
+        """Too few replicas for min.insync.replicas, even with all in sync."""
+        return is_capped is not True and self._exceeds_factor
+
+    @property
+    def _exceeds_factor(self) -> bool:
+        minimum = self.min_isr
+        return not isinstance(minimum, Skipped) and minimum > self.replication_factor
 
 
 class TopicDescription(Struct, frozen=True):

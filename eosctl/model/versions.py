@@ -1,10 +1,13 @@
 """Kafka versions and the releases at which behaviour that eosctl depends on changed."""
 
 import re
+from collections.abc import Iterable
 from typing import Final, NamedTuple, Self
 
 from msgspec import Struct
 from msgspec.structs import replace
+
+from eosctl.model.skipped import Skipped
 
 
 class KafkaVersion(Struct, frozen=True, order=True):
@@ -38,6 +41,16 @@ class Release(NamedTuple):
     before: KafkaVersion | None
 
 
+def all_since(version: KafkaVersion, releases: Iterable[Release | Skipped]) -> bool | None:
+    """True if each is of this version or a newer one, False if one is older; None: unknown, or there are none."""
+    found = tuple(releases)
+    known = tuple(each for each in found if isinstance(each, Release))
+    if any(each.before is not None and each.before <= version for each in known):
+        return False
+    is_known = known != () and len(known) == len(found)
+    return True if is_known and all(each.at_least >= version for each in known) else None
+
+
 EXACTLY_ONCE_SOURCES: Final = KafkaVersion(3, 3)
 """KIP-618: the first release whose workers know exactly.once.source.support."""
 
@@ -46,6 +59,9 @@ STOPPED_STATE: Final = KafkaVersion(3, 5)
 
 INITIAL_STATE: Final = KafkaVersion(3, 7)
 """KIP-980: a connector can be created STOPPED."""
+
+CAPPED_MIN_ISR: Final = KafkaVersion(3, 7)
+"""Partition.effectiveMinIsr: brokers ask for no more replicas in sync than a partition has; older ones refuse."""
 
 COMMIT_NEEDS_CONFIG: Final = (KafkaVersion(3, 7, 1), KafkaVersion(3, 8))
 """KAFKA-16838: a task commit for a connector whose config is unknown is ignored."""

@@ -41,6 +41,7 @@ DESCRIBE_LOG_DIRS: Final = 35
 LIST_TRANSACTIONS: Final = 66
 APIS_SINCE: Final = (
     (KafkaVersion(3, 0), LIST_TRANSACTIONS, 0),
+    (KafkaVersion(3, 7), PRODUCE, 10),
     (KafkaVersion(3, 8), LIST_TRANSACTIONS, 1),
     (KafkaVersion(4, 0), PRODUCE, 12),
     (KafkaVersion(4, 1), PRODUCE, 13),
@@ -48,7 +49,7 @@ APIS_SINCE: Final = (
     (KafkaVersion(4, 3), DESCRIBE_LOG_DIRS, 5),
     (KafkaVersion(4, 4), API_VERSIONS, 5),
 )
-"""Releases with an API, and its version, that brokers answer from then on: KIP-664, 994, 890, 516, 1228 and 1242.
+"""Releases with an API, and its version, that brokers answer from then on: KIP-664, 951, 994, 890, 516, 1228 and 1242.
 
 DescribeLogDirs 5 came with 4.3 (ApiMessageType of clients 4.2.1 and 4.3.0)."""
 

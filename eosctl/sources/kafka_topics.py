@@ -59,8 +59,17 @@ def _facts(wire: Wire, topic: Response) -> TopicFacts | None:
         raise protocol_error(topic.error_code, principal=wire.principal, operation="Describe", resource=resource)
     replicas = min((len(partition.replica_nodes) for partition in topic.partitions), default=0)
     in_sync = min((len(partition.isr_nodes) for partition in topic.partitions), default=None)
+    lagging = [each for each in topic.partitions if len(each.isr_nodes) < len(each.replica_nodes)]
+    under_replicated = min((len(partition.isr_nodes) for partition in lagging), default=None)
     leaderless = tuple(sorted(each.partition_index for each in topic.partitions if each.leader_id == NO_LEADER))
-    return TopicFacts(topic.name, len(topic.partitions), replicas, in_sync=in_sync, leaderless=leaderless)
+    return TopicFacts(
+        topic.name,
+        len(topic.partitions),
+        replicas,
+        in_sync=in_sync,
+        leaderless=leaderless,
+        under_replicated=under_replicated,
+    )
 
 
 def topic_ids(wire: Wire, topics: Iterable[str]) -> Mapping[str, str | None]:

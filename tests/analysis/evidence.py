@@ -34,6 +34,10 @@ PLUGINS = {"org.example.Source": ("1",)}
 COMPACT = {"cleanup.policy": "compact", "min.insync.replicas": "2"}
 
 
+BEFORE_3_7 = dict.fromkeys(range(3), Release(KafkaVersion(3, 0), KafkaVersion(3, 7)))
+"""Brokers that refuse writes where min.insync.replicas is above the replication factor."""
+
+
 def worker(url, version="4.3.1", *, enabled=True, cluster="K", connectors=("x",), plugins=PLUGINS):
     return WorkerEvidence(url, KafkaVersion.parse(version), cluster, enabled, frozenset(connectors), plugins)
 

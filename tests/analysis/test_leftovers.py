@@ -134,11 +134,19 @@ OF_4_2, OF_4_1, OF_4_3 = (
 TWO_OF_TWO = TopicFacts("t", 1, 2, {"min.insync.replicas": "2"}, in_sync=2)
 ENOUGH, SHORT = {"t": TWO_OF_TWO}, {"t": replace(TWO_OF_TWO, in_sync=1)}
 ABOVE_ALL = {"t": replace(TWO_OF_TWO, settings={"min.insync.replicas": "3"})}
-OLD = Release(KafkaVersion(3, 0), KafkaVersion(3, 8))
+OLD = Release(KafkaVersion(3, 0), KafkaVersion(3, 7))
 TOO_FEW = (
     "its leader answers and refuses the marker while too few replicas are in sync: min.insync.replicas is 2, the "
     "replication factor 2, and a partition has 1 in sync; start the brokers of its replicas"
 )
+ABOVE_BEFORE_3_7 = (
+    "min.insync.replicas is 3, the replication factor 2, and a partition has 2 in sync, which brokers before 3.7 refuse"
+)
+ABOVE = (
+    "its leader answers and refuses the marker while too few replicas are in sync: "
+    f"{ABOVE_BEFORE_3_7}; raise the replication factor"
+)
+UNSURE = f"{ABOVE_BEFORE_3_7}; the release of a broker is not known"
 OLDER = (
     "its leader answers and has no marker: it is older than 4.2, and broker 9, the coordinator, is of 4.2: 4.2.0 sends "
     "it none (KAFKA-20322), 4.2.1 does"
@@ -154,7 +162,8 @@ NOT_REACHED = (
     [
         ({9: OF_4_2, 1: OF_4_1}, SHORT, TOO_FEW),
         ({1: OF_4_3}, ABOVE_ALL, NOT_REACHED),
-        ({1: OLD}, ABOVE_ALL, TOO_FEW.replace("replicas is 2", "replicas is 3").replace("has 1", "has 2")),
+        ({1: OLD}, ABOVE_ALL, ABOVE),
+        ({}, ABOVE_ALL, f"{NOT_REACHED}. Whether enough replicas are in sync is not known: {UNSURE}"),
         ({9: OF_4_2, 1: OF_4_1}, ENOUGH, OLDER),
         ({9: OF_4_2, 1: OF_4_2}, ENOUGH, NOT_REACHED),
         ({9: OF_4_2, 1: OF_4_3}, ENOUGH, NOT_REACHED),

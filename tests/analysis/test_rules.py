@@ -28,6 +28,7 @@ from eosctl.model.versions import KafkaVersion, Release
 from eosctl.model.workers import ConnectorStatus, TaskStatus, host_port
 from tests.analysis.config_records import Log
 from tests.analysis.evidence import (
+    BEFORE_3_7,
     BROKER,
     FILE,
     HEALTHY,
@@ -168,7 +169,8 @@ CONDITIONS = [
                    transaction_log=ONE_COORDINATOR), "x", "about 100 s"),
     ("EOS031", but(brokers={0: BROKER | {"transaction.max.timeout.ms": "60000"}}), "broker 0", "is 60000"),
     ("EOS040", but(brokers={0: BROKER}, transaction_log=None), "broker 0", "1 brokers live"),
-    ("EOS040", but(transaction_log=transaction_log(1)), "__transaction_state", "replication factor 1"),
+    ("EOS040", but(transaction_log=transaction_log(1), broker_releases=BEFORE_3_7), "__transaction_state",
+     "replication factor 1"),
     ("EOS041", but(transaction_log=transaction_log(leaders={0: -1})), "__transaction_state", "50 of 50"),
     ("EOS042", but(transaction_log=transaction_log(2)), "__transaction_state", "replication factor 2 on 3"),
     ("EOS043", but(brokers={0: BROKER | {"transaction.partition.verification.enable": "false"}}), "broker 0", "false"),
@@ -176,7 +178,8 @@ CONDITIONS = [
     ("EOS050", but(internal_topics=(replace(topic(), facts=None),)), "connect-config", "no topic connect-config"),
     ("EOS051", but(internal_topics=(topic(partitions=3),)), "connect-config", "3 partitions"),
     ("EOS052", but(internal_topics=(topic("offsets", cleanup_policy="delete"),)), "connect-offsets", "is delete"),
-    ("EOS053", but(internal_topics=(topic(factor=1),)), "connect-config", "nothing can be written"),
+    ("EOS053", but(internal_topics=(topic(factor=1),), broker_releases=BEFORE_3_7), "connect-config",
+     "nothing can be written"),
     ("EOS054", but(internal_topics=(topic(factor=2),)), "connect-config", "factor 2 on 3 brokers"),
     ("EOS056", but(internal_topics=(replace(topic("status"), is_another=True),)), "connect-status", "no"),
     ("EOS089", but(inspection=inspection(**{"offsets.storage.topic": "own"})), "x", "its offsets are in own"),

@@ -21,6 +21,7 @@ from eosctl.model.versions import KafkaVersion, Release
 from eosctl.model.workers import ConnectorStatus, TaskStatus
 from tests.analysis.config_records import Log
 from tests.analysis.evidence import (
+    BEFORE_3_7,
     BROKER,
     FILE,
     HEALTHY,
@@ -314,7 +315,8 @@ FOUND: list[tuple[str, Evidence, tuple[str, ...]]] = [
     ("EOS040", but(transaction_log=None), ()),
     ("EOS040", but(transaction_log=None, brokers=broker(replication_factor="4")), ("broker 0",)),
     ("EOS040", but(transaction_log=None, brokers=broker(min_isr="3")), ()),
-    ("EOS040", but(transaction_log=None, brokers=broker(min_isr="4")), ("broker 0",)),
+    ("EOS040", but(transaction_log=None, brokers=broker(min_isr="4")), ()),
+    ("EOS040", but(transaction_log=None, brokers=broker(min_isr="4"), broker_releases=BEFORE_3_7), ("broker 0",)),
     ("EOS040", but(transaction_log=None, brokers={0: SILENT, **broker(1, replication_factor="4")}), ("broker 1",)),
     ("EOS041", but(transaction_log=transaction_log(leaders=dict.fromkeys(range(49), 0))), ("__transaction_state",)),
     ("EOS041", but(transaction_log=transaction_log(leaders=dict.fromkeys(range(50), 0))), ()),
@@ -350,7 +352,9 @@ FOUND: list[tuple[str, Evidence, tuple[str, ...]]] = [
     ("EOS051", but(internal_topics=(topic(partitions=2), topic("status", 2))), ("connect-config",)),
     ("EOS052", but(internal_topics=(replace(topic(), facts=None),)), ()),
     ("EOS053", but(internal_topics=(topic(factor=2),)), ()),
-    ("EOS053", but(internal_topics=(replace(topic(), facts=None), topic("status", factor=1))), ("connect-status",)),
+    ("EOS053", but(internal_topics=(replace(topic(), facts=None), topic("status", factor=1))), ()),
+    ("EOS053", but(internal_topics=(replace(topic(), facts=None), topic("status", factor=1)),
+                   broker_releases=BEFORE_3_7), ("connect-status",)),
     ("EOS054", but(internal_topics=(topic(factor=2),), brokers={0: BROKER, 1: BROKER}), ()),
     ("EOS054", but(internal_topics=(topic(factor=1),), brokers={0: BROKER, 1: BROKER}), ("connect-config",)),
     ("EOS054", but(internal_topics=(topic(factor=3),), brokers=dict.fromkeys(range(5), BROKER)), ()),
@@ -738,11 +742,11 @@ def test_a_plugin_of_kafka_has_the_worker_s_version() -> None:
     ("evidence", "message"),
     [
         (broker(replication_factor="4", min_isr="5"), "is 4 and 3 brokers live: the transaction log cannot be created"),
-        (broker(min_isr="4"), "is 3 and transaction.state.log.min.isr is 4: the transaction log cannot be written"),
+        (broker(min_isr="4"), "state.log.min.isr is 4: brokers before 3.7 cannot write to the transaction log, so no"),
     ],
 )
 def test_a_log_that_is_not_there_yet_lacks_brokers_before_it_lacks_replicas_in_sync(evidence, message) -> None:
-    [found] = answer("EOS040", but(transaction_log=None, brokers=evidence)).findings
+    [found] = answer("EOS040", but(transaction_log=None, brokers=evidence, broker_releases=BEFORE_3_7)).findings
     assert message in found.message
 
 
@@ -753,8 +757,8 @@ def test_a_replication_factor_of_min_insync_replicas_needs_no_raise(factor: int,
         replace(log, facts=replace(log.facts, in_sync=1)),
         replace(internal, facts=replace(internal.facts, in_sync=1)),
     )
-    for rule, evidence in (("EOS040", but(transaction_log=short[0])), ("EOS053", but(internal_topics=short[1:]))):
-        [found] = answer(rule, evidence).findings
+    for rule, given in (("EOS040", {"transaction_log": short[0]}), ("EOS053", {"internal_topics": short[1:]})):
+        [found] = answer(rule, but(broker_releases=BEFORE_3_7, **given)).findings
         assert found.cure.startswith("raise the replication") is raised
 
 

@@ -1,5 +1,7 @@
 """Rules about brokers, replicas, the transaction log and groups."""
 
+from typing import Any
+
 import pytest
 from msgspec.structs import replace
 
@@ -14,6 +16,7 @@ from eosctl.model.transaction_log import TransactionLogRecord
 from eosctl.model.transactions import TransactionState
 from eosctl.model.versions import KafkaVersion, Release
 from tests.analysis.evidence import (
+    BEFORE_3_7,
     BROKER,
     HEALTHY,
     NOW,
@@ -61,15 +64,18 @@ def log_with(in_sync: int | None, factor: int = 3, **settings: str):
 
 @pytest.mark.parametrize(("in_sync", "factor", "cure"), [(1, 3, "start the brokers"), (1, 1, "raise the replication")])
 def test_a_log_whose_partition_has_fewer_replicas_in_sync_than_a_write_needs_is_unwritable(in_sync, factor, cure):
-    [found] = answer("EOS040", but(transaction_log=log_with(in_sync, factor))).findings
+    [found] = answer("EOS040", but(transaction_log=log_with(in_sync, factor), broker_releases=BEFORE_3_7)).findings
     assert found.cure.startswith(cure)
     assert answer("EOS040", but(transaction_log=log_with(2))).outcome == "fine"
 
 
 def test_a_log_that_is_not_there_yet_is_judged_by_both_of_its_settings() -> None:
     one = BROKER | {"transaction.state.log.replication.factor": "1"}
-    [found] = answer("EOS040", but(transaction_log=None, brokers={0: one})).findings
-    assert "transaction.state.log.min.isr is 2: the transaction log cannot be written" in found.message
+    said = answer("EOS040", but(transaction_log=None, brokers={0: one}, broker_releases=BEFORE_3_7))
+    assert "min.isr is 2: brokers before 3.7 cannot write to the transaction log" in said.findings[0].message
+    assert answer("EOS040", but(transaction_log=None, brokers={0: one})).outcome == "fine"
+    unknown = answer("EOS040", but(transaction_log=None, brokers={0: one}, broker_releases=UNREAD))
+    assert (unknown.outcome, "the release of a broker is not known" in unknown.cannot_tell[0]) == ("cannot tell", True)
     fits = one | {"transaction.state.log.min.isr": "1"}
     assert answer("EOS040", but(transaction_log=None, brokers={0: fits})).outcome == "fine"
 
@@ -116,8 +122,76 @@ def test_a_thin_log_gets_two_replicas_in_sync_only_where_it_has_three(factor, mi
 def test_an_internal_topic_is_held_to_its_replicas_in_sync(in_sync, factor, cure) -> None:
     offsets = topic("offsets", 25, factor)
     short = replace(offsets, facts=replace(offsets.facts, in_sync=in_sync))
-    [found] = answer("EOS053", but(internal_topics=(short,))).findings
+    [found] = answer("EOS053", but(internal_topics=(short,), broker_releases=BEFORE_3_7)).findings
     assert found.cure.startswith(cure)
+
+
+OF_3_7 = Release(KafkaVersion(3, 7), KafkaVersion(3, 8))
+ALL_OF_3_7, MIXED, UNSURE = {0: OF_3_7, 1: OF_3_7}, {0: OF_3_7, 1: BEFORE_3_7[0]}, {0: OF_3_7, 1: UNREAD}
+ASKED_ABOVE = {"min.insync.replicas": "4"}
+
+
+def above(in_sync: int | None = 3, factor: int = 3, under_replicated: int | None = None) -> dict[str, Any]:
+    """Each topic asks for four replicas in sync and has fewer."""
+    log, internal = transaction_log(factor), topic("offsets", 25, factor)
+    known = {"in_sync": in_sync, "under_replicated": under_replicated}
+    return {
+        "transaction_log": replace(log, facts=replace(log.facts, settings=ASKED_ABOVE, **known)),
+        "internal_topics": (replace(internal, facts=replace(internal.facts, settings=ASKED_ABOVE, **known)),),
+        "topics": {"out": TopicFacts("out", 3, factor, ASKED_ABOVE, **known)},
+    }
+
+
+@pytest.mark.parametrize("rule", ["EOS040", "EOS053", "EOS151"])
+@pytest.mark.parametrize(
+    ("releases", "facts", "outcome", "words"),
+    [
+        (BEFORE_3_7, above(), "found", "and a partition has 3 in sync, which brokers before 3.7 refuse"),
+        (MIXED, above(), "found", "which brokers before 3.7 refuse"),
+        ({0: UNREAD, 1: BEFORE_3_7[0]}, above(), "found", "which brokers before 3.7 refuse"),
+        (UNSURE, above(), "cannot tell", "which brokers before 3.7 refuse; the release of a broker is not known"),
+        (UNREAD, above(None), "cannot tell", "has 3 in sync, which brokers before 3.7 refuse; the release"),
+        ({}, above(), "cannot tell", "the release of a broker is not known"),
+        (UNREAD, above(2), "found", "the replication factor 3, and a partition has 2 in sync"),
+        (ALL_OF_3_7, above(2), "found", "the replication factor 3, and a partition has 2 in sync"),
+        (ALL_OF_3_7, above(1, 1, under_replicated=2), "found", "the replication factor 1, and a partition"),
+    ],
+)  # fmt: skip
+def test_more_replicas_are_asked_for_than_there_are_and_brokers_of_3_7_accept_writes_while_all_are_in_sync(
+    rule, releases, facts, outcome, words
+) -> None:
+    said = answer(rule, but(broker_releases=releases, **facts))
+    told = [each.message for each in said.findings if each.severity is Severity.ERROR] or list(said.cannot_tell)
+    assert (said.outcome, len(told), words in told[0]) == (outcome, 1, True)
+
+
+@pytest.mark.parametrize("rule", ["EOS040", "EOS053"])
+@pytest.mark.parametrize("factor", [1, 2, 3])
+def test_brokers_of_3_7_write_to_a_topic_of_which_all_replicas_are_in_sync(rule, factor) -> None:
+    assert answer(rule, but(broker_releases=ALL_OF_3_7, **above(factor, factor))).outcome == "fine"
+
+
+@pytest.mark.parametrize("rule", ["EOS042", "EOS054", "EOS151"])
+@pytest.mark.parametrize(
+    ("factor", "cure"), [(2, "raise "), (3, "`kafka-configs.sh --bootstrap-server <broker> --alter")]
+)
+def test_one_lost_replica_stops_the_writes_where_brokers_of_3_7_ask_for_all(rule, factor, cure) -> None:
+    brokers = dict.fromkeys(range(factor), BROKER)
+    [found] = answer(rule, but(broker_releases=ALL_OF_3_7, brokers=brokers, **above(factor, factor))).findings
+    stops = "one lost replica stops writes" in found.message or found.message.endswith("fails stops transactions")
+    assert (found.severity, stops, found.cure.startswith(cure)) == (Severity.WARNING, True, True)
+    assert f"min.insync.replicas=4 above its replication factor {factor}" in found.message
+
+
+@pytest.mark.parametrize("rule", ["EOS040", "EOS042", "EOS053", "EOS054", "EOS151"])
+def test_a_lone_replica_is_not_warned_of_twice(rule) -> None:
+    assert answer(rule, but(broker_releases=ALL_OF_3_7, brokers={0: BROKER}, **above(1, 1))).outcome == "fine"
+
+
+def test_a_lost_replica_is_started_where_brokers_of_3_7_ask_for_all() -> None:
+    for rule, facts in (("EOS040", above(2)), ("EOS053", above(2))):
+        [found] = answer(rule, but(broker_releases=ALL_OF_3_7, **facts)).findings
+        assert found.cure.startswith("start the brokers")
 
 
 @pytest.mark.parametrize(

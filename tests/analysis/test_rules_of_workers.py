@@ -18,6 +18,7 @@ from eosctl.model.versions import KafkaVersion, Release
 from eosctl.model.workers import ConnectorStatus, TaskStatus
 from tests.analysis.config_records import Log
 from tests.analysis.evidence import (
+    BEFORE_3_7,
     BROKER,
     FILE,
     HEALTHY,
@@ -328,9 +329,9 @@ def test_a_signature_is_held_against_what_each_worker_verifies(first, second, re
     ],
 )
 def test_a_connector_s_own_offsets_topic_is_held_to_what_the_workers_is(facts: TopicFacts, found: str) -> None:
-    evidence = but(inspection=inspection(**OWN), topics={"own": facts})
+    evidence = but(inspection=inspection(**OWN), topics={"own": facts}, broker_releases=BEFORE_3_7)
     assert [each.subject for each in answer(found, evidence).findings] == ["own"]
-    elsewhere = but(inspection=inspection(**OWN, **ELSEWHERE), topics={"own": facts})
+    elsewhere = replace(evidence, inspection=inspection(**OWN, **ELSEWHERE))
     assert answer(found, elsewhere).outcome == "fine"
     assert answer(found, replace(elsewhere, worker_files={A: FILE | SAME})).findings != ()
 

@@ -2,15 +2,17 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+from confluent_kafka import KafkaException, Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from eosctl.model.versions import NEWEST
+from eosctl.model.names import TopicPartition
+from eosctl.model.versions import CAPPED_MIN_ISR, NEWEST, KafkaVersion
 from eosctl.sandbox.properties import SandboxSpec
 from tests.conftest import MakeSandbox
 from tests.faulty_sandbox import Sandbox
@@ -18,12 +20,14 @@ from tests.integration.coordinators import coordinator_of
 from tests.integration.doctoring import Doctor, Eosctl, Rest, alter_topic, arguments, file_source, write
 from tests.integration.kafka_tools import run_kafka_tool
 from tests.integration.producers import open_transaction, transactional_producer
+from tests.kafka_versions import spec_of
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.kafka
 LOG = "__transaction_state"
 INTERNAL = {"connect-configs": 1, "connect-offsets": 2, "connect-status": 1}
 LOG_PARTITIONS = 4
+BOTH = (1, 2)
 
 
 @pytest.fixture(scope="module")
@@ -62,25 +66,62 @@ def doctor(brokers: Sandbox, group: str, eosctl: Eosctl) -> Doctor:
 
 
 @pytest.mark.variation
-@pytest.mark.proves("EOS040")
-def test_a_transaction_log_that_wants_more_replicas_than_it_has(
+@pytest.mark.proves("EOS040", "EOS053")
+def test_topics_that_ask_for_the_replica_of_a_broker_that_is_gone(
     brokers: Sandbox, doctor: Doctor, tmp_path: Path
 ) -> None:
-    alter_topic(brokers, LOG, min_insync_replicas="2")
-    cure = doctor.sees(("EOS040", LOG))["EOS040", LOG]["cure"]
-    assert cure == f"raise the replication factor of {LOG} to 2 or more with kafka-reassign-partitions.sh"
+    conditions = (("EOS040", LOG), ("EOS053", "connect-status"))
+    topics = (LOG, "connect-status")
     admin = AdminClient({"bootstrap.servers": brokers.bootstrap_servers})
-    leaders = {number: [each.leader] for number, each in admin.list_topics(LOG).topics[LOG].partitions.items()}
-    place_log(brokers, tmp_path, {number: [*there, 3 - there[0]] for number, there in leaders.items()})
-    doctor.sees_no_more(("EOS040", LOG))
-    alter_topic(brokers, LOG, min_insync_replicas="1")
-    place_log(brokers, tmp_path, leaders)
+    known = {topic: admin.list_topics(topic).topics[topic].partitions for topic in topics}
+    leaders = {
+        TopicPartition(topic, number): [each.leader]
+        for topic, partitions in known.items()
+        for number, each in partitions.items()
+    }
+    for topic in topics:
+        alter_topic(brokers, topic, min_insync_replicas="2")
+    doctor.sees_no_more(*conditions)
+    place(brokers, tmp_path, dict.fromkeys(leaders, BOTH))
+    doctor.sees_no_more(*conditions)
+    brokers.stop_broker(2)
+    try:
+        found = doctor.sees(*conditions)
+    finally:
+        brokers.start_broker(2)
+    assert all(found[each]["cure"].startswith("start the brokers that hold") for each in conditions)
+    assert "and a partition has 1 in sync: no transaction can begin or end" in found[conditions[0]]["message"]
+    doctor.sees_no_more(*conditions)
+    for topic in topics:
+        alter_topic(brokers, topic, min_insync_replicas="1")
+    place(brokers, tmp_path, leaders)
 
 
-def place_log(brokers: Sandbox, directory: Path, replicas: Mapping[int, list[int]]) -> None:
-    """Each partition of the transaction log is on these brokers from now on."""
-    file = directory / "log.json"
-    places = [{"topic": LOG, "partition": number, "replicas": each} for number, each in replicas.items()]
+@pytest.mark.variation
+def test_a_log_with_fewer_replicas_than_its_min_isr_is_written_by_brokers_of_3_7(
+    kafka_version: str, eosctl: Eosctl
+) -> None:
+    """Partition.effectiveMinIsr; older brokers answer NOT_ENOUGH_REPLICAS, and the producer tries again."""
+    settings = {"transaction.state.log.replication.factor": "1", "transaction.state.log.min.isr": "2"}
+    with Sandbox(spec_of(kafka_version, broker_config=settings)) as broker:
+        doctor = Doctor(eosctl, ("-b", broker.bootstrap_servers, "--group-id", "g", "--timeout", 3))
+        if KafkaVersion.parse(kafka_version) >= CAPPED_MIN_ISR:
+            doctor.sees_no_more(("EOS040", "broker 1"))
+            transactional_producer(broker.bootstrap_servers, "any")
+            doctor.sees_no_more(("EOS040", LOG), ("EOS042", LOG))
+            return
+        doctor.sees(("EOS040", "broker 1"))
+        with pytest.raises(KafkaException):
+            Producer({"bootstrap.servers": broker.bootstrap_servers, "transactional.id": "any"}).init_transactions(10)
+        found = doctor.sees(("EOS040", LOG))["EOS040", LOG]
+        assert "a partition has 1 in sync, which brokers before 3.7 refuse" in found["message"]
+        assert found["cure"] == f"raise the replication factor of {LOG} to 2 or more with kafka-reassign-partitions.sh"
+
+
+def place(brokers: Sandbox, directory: Path, replicas: Mapping[TopicPartition, Sequence[int]]) -> None:
+    """Each of these partitions is on these brokers from now on."""
+    file = directory / "places.json"
+    places = [{"topic": part.topic, "partition": part.partition, "replicas": each} for part, each in replicas.items()]
     file.write_text(json.dumps({"version": 1, "partitions": places}))
     run_kafka_tool(
         brokers, f"kafka-reassign-partitions.sh --bootstrap-server <broker> --execute --reassignment-json-file {file}"
@@ -129,26 +170,19 @@ def write_connector(brokers: Sandbox, name: str, output: str) -> None:
 
 
 @pytest.mark.variation
-@pytest.mark.proves("EOS042", "EOS053", "EOS054", "EOS150")
+@pytest.mark.proves("EOS042", "EOS054", "EOS150")
 def test_topics_with_fewer_replicas_than_there_are_brokers(brokers: Sandbox, doctor: Doctor, tmp_path: Path) -> None:
-    alter_topic(brokers, "connect-status", min_insync_replicas="2")
     write_connector(brokers, "writer", "on-broker-2")
     conditions = (
         ("EOS042", LOG),
         ("EOS150", "writer"),
         *(("EOS054", topic) for topic in INTERNAL),
-        ("EOS053", "connect-status"),
     )
     found = doctor.sees(*conditions)
     assert all("with kafka-reassign-partitions.sh" in found[condition]["cure"] for condition in conditions)
     topics = INTERNAL | {LOG: LOG_PARTITIONS, "on-broker-2": 1}
-    every = [(topic, number) for topic, count in topics.items() for number in range(count)]
-    partitions = [{"topic": topic, "partition": number, "replicas": [1, 2]} for topic, number in every]
-    file = tmp_path / "reassignment.json"
-    file.write_text(json.dumps({"version": 1, "partitions": partitions}))
-    run_kafka_tool(
-        brokers, f"kafka-reassign-partitions.sh --bootstrap-server <broker> --execute --reassignment-json-file {file}"
-    )
+    every = [TopicPartition(topic, number) for topic, count in topics.items() for number in range(count)]
+    place(brokers, tmp_path, dict.fromkeys(every, BOTH))
     doctor.sees_no_more(*conditions)
 
 

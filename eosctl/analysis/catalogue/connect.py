@@ -560,17 +560,18 @@ THIN: Final = FindingKind(
 UNWRITABLE: Final = FindingKind(
     id="EOS151",
     name="output-unwritable",
-    title="output topics that cannot be written",
+    title="output topics that cannot be written, or stop with one lost replica",
     severity=Severity.ERROR,
     cause="A partition without leader, or with fewer replicas in sync than min.insync.replicas, takes no write with "
     "acks=all. The producer tries again for weeks (Connect sets the largest delivery.timeout.ms), and the task stays "
     "RUNNING. After transaction.timeout.ms its coordinator aborts the transaction, and the task is FAILED when the "
-    "partition takes writes again.",
+    "partition takes writes again. Where min.insync.replicas is above the replication factor, brokers before 3.7 "
+    "refuse each write; newer ones ask for all replicas, so one that is lost stops the writes (a warning).",
     fix="start the brokers that hold the replicas: `kafka-topics.sh --bootstrap-server <broker> --describe "
     "--under-min-isr-partitions` and the same with --unavailable-partitions name the partitions. Where "
-    "min.insync.replicas is above the replication factor, raise the replication factor with "
+    "min.insync.replicas is above the replication factor on brokers before 3.7, raise the replication factor with "
     "kafka-reassign-partitions.sh",
-    source="Partition.appendRecordsToLeader, Worker.baseProducerConfigs",
+    source="Partition.appendRecordsToLeader, Partition.effectiveMinIsr, Worker.baseProducerConfigs",
 )
 DISKLESS: Final = FindingKind(
     id="EOS152",

@@ -270,18 +270,20 @@ WRITABLE: Final = FindingKind(
     name="internal-topic-unwritable",
     title="internal topic cannot be written",
     severity=Severity.ERROR,
-    cause="Workers write with acks=all, which waits for min.insync.replicas.",
+    cause="Workers write with acks=all, which waits for min.insync.replicas. Where that is above the replication "
+    "factor, brokers before 3.7 refuse each write; newer ones ask for all replicas (EOS054).",
     fix="start the brokers that hold its replicas: `kafka-topics.sh --bootstrap-server <broker> --describe "
     "--topic <topic>` names them. Where "
-    f"min.insync.replicas is above the replication factor, {TOO_FEW_REPLICAS}",
-    source="Partition.appendRecordsToLeader",
+    f"min.insync.replicas is above the replication factor on brokers before 3.7, {TOO_FEW_REPLICAS}",
+    source="Partition.appendRecordsToLeader, Partition.effectiveMinIsr",
 )
 THIN: Final = FindingKind(
     id="EOS054",
     name="internal-topic-thinly-replicated",
     title="internal topic has a low replication factor",
     severity=Severity.WARNING,
-    cause="An offsets topic that is lost starts every source from nothing.",
+    cause="An offsets topic that is lost starts every source from nothing. With min.insync.replicas above the "
+    "replication factor one lost replica stops the writes of every worker.",
     fix="raise the replication factor with kafka-reassign-partitions.sh",
     source="TopicAdmin.createTopics",
 )

@@ -320,10 +320,12 @@ UNUSABLE: Final = FindingKind(
     title="transaction log cannot be written",
     severity=Severity.ERROR,
     cause="Brokers create the topic at the first use of a transactional ID, with the replication factor and min "
-    "ISR of their settings (3 and 2 by default). They write to it with acks=all.",
+    "ISR of their settings (3 and 2 by default). They write to it with acks=all. Where min.insync.replicas is above "
+    "the replication factor, brokers before 3.7 refuse each write; newer ones ask for all replicas (EOS042).",
     fix="start the missing brokers, or set transaction.state.log.replication.factor and "
     "transaction.state.log.min.isr to values that the number of brokers allows, and restart them",
-    source="KIP-98; TransactionStateManager.appendTransactionToLog, Partition.appendRecordsToLeader",
+    source="KIP-98; TransactionStateManager.appendTransactionToLog, Partition.appendRecordsToLeader, "
+    "Partition.effectiveMinIsr",
 )
 LEADERLESS: Final = FindingKind(
     id="EOS041",
@@ -341,7 +343,8 @@ THIN: Final = FindingKind(
     name="transaction-log-thinly-replicated",
     title="transaction log has a low replication factor",
     severity=Severity.WARNING,
-    cause="A transaction log that is lost takes every producer's epoch with it: zombies are no longer fenced.",
+    cause="A transaction log that is lost takes every producer's epoch with it: zombies are no longer fenced. With "
+    "min.insync.replicas above the replication factor one broker that fails stops all transactions.",
     fix=f"raise its replication factor to 3 with kafka-reassign-partitions.sh, then {TWO_IN_SYNC}",
     source="KIP-98; TransactionStateManager.appendTransactionToLog, Partition.maybeIncrementLeaderHW",
 )

@@ -55,18 +55,19 @@ def _unusable(evidence: Evidence) -> Iterator[Finding | Skipped]:
         yield from _unread(evidence)
         yield from _not_yet_usable(evidence)
         return
-    minimum, short = log.facts.min_isr, log.facts.shortage
-    if isinstance(minimum, Skipped):
-        yield minimum
+    is_capped = evidence.min_isr_is_capped
+    short = log.facts.shortage(is_capped)
+    if isinstance(short, Skipped):
+        yield short
     elif short is not None:
         message = f"{short}: no transaction can begin or end in {LOG}"
-        figures = {"min_isr": minimum, "in_sync": log.facts.in_sync}
-        yield kinds.UNUSABLE.finding(LOG, message, figures, cure=_more(log.facts, minimum))
+        figures = {"min_isr": log.facts.min_isr, "in_sync": log.facts.in_sync}
+        yield kinds.UNUSABLE.finding(LOG, message, figures, cure=_more(log.facts, is_capped))
 
 
-def _more(facts: TopicFacts, minimum: int) -> str:
-    if minimum > facts.replication_factor:
-        return f"raise the replication factor of {LOG} to {minimum} or more with kafka-reassign-partitions.sh"
+def _more(facts: TopicFacts, is_capped: bool | None) -> str:
+    if facts.lacks_replicas(is_capped):
+        return f"raise the replication factor of {LOG} to {facts.min_isr} or more with kafka-reassign-partitions.sh"
     return (
         "start the brokers that hold the replicas: `kafka-topics.sh --bootstrap-server <broker> --describe "
         "--under-min-isr-partitions` names the partitions"
@@ -82,13 +83,16 @@ def _not_yet_usable(evidence: Evidence) -> Iterator[Finding | Skipped]:
             yield _not_reported(node, unknown[0])
             continue
         factor, minimum = whole_number(settings[FACTOR], FACTOR), whole_number(settings[LOG_MIN_ISR], LOG_MIN_ISR)
-        if factor > live or minimum > factor:
-            why = f"{live} brokers live" if factor > live else f"{LOG_MIN_ISR} is {minimum}"
-            what = "created" if factor > live else "written"
-            message = (
-                f"{FACTOR} is {factor} and {why}: the transaction log cannot be {what}, so no transactional producer "
-                "ever starts"
-            )
+        if factor > live:
+            cannot = f"{live} brokers live: the transaction log cannot be created"
+        elif minimum <= factor or evidence.min_isr_is_capped:
+            continue
+        else:
+            cannot = f"{LOG_MIN_ISR} is {minimum}: brokers before 3.7 cannot write to the transaction log"
+        message = f"{FACTOR} is {factor} and {cannot}, so no transactional producer ever starts"
+        if factor <= live and evidence.min_isr_is_capped is None:
+            yield Skipped(f"{message} there; the release of a broker is not known")
+        else:
             yield kinds.UNUSABLE.finding(f"broker {node}", message, {"live_brokers": live, "min_isr": minimum})
 
 
@@ -118,6 +122,10 @@ def _thin(evidence: Evidence) -> Iterator[Finding | Skipped]:
         yield kinds.THIN.finding(LOG, message, figures, cure=kinds.THIN.fix if wanted == 3 else raised)
     elif isinstance(minimum, Skipped):
         yield minimum
+    elif log.facts.needs_all(evidence.min_isr_is_capped):
+        message = f"{LOG} has {log.facts.all_needed}: a broker that fails stops transactions"
+        cure = kinds.TWO_IN_SYNC if factor > 2 else kinds.THIN.fix
+        yield kinds.THIN.finding(LOG, message, figures | {"min_isr": minimum}, cure=cure)
     elif factor > 2 and minimum < 2:
         message = f"{LOG} has replication factor {factor} and {MIN_ISR}={minimum}: {LOST_WITH_ONE}"
         yield kinds.THIN.finding(LOG, message, figures | {"min_isr": minimum}, cure=kinds.TWO_IN_SYNC)

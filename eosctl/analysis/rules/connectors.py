@@ -433,7 +433,7 @@ def _thin(evidence: Evidence) -> Iterator[Finding | Skipped]:
         name, topics = each
         yield from (topic.settings for topic in topics if isinstance(topic.settings, Skipped))
         thin = {topic.name: why for topic in topics if (why := _why_thin(topic, brokers))}
-        weak = [topic.name for topic in topics if topic.name not in thin and _is_weak(topic)]
+        weak = [topic.name for topic in topics if topic.name not in thin and topic.is_weak]
         if thin:
             message = f"committed records may be lost: {first_few([f'{topic} ({why})' for topic, why in thin.items()])}"
             raised = any(topic.replication_factor == 1 for topic in topics if topic.name in thin)
@@ -452,27 +452,24 @@ def _why_thin(topic: TopicFacts, brokers: int) -> str:
     return " and ".join(reasons)
 
 
-def _is_weak(topic: TopicFacts) -> bool:
-    return topic.replication_factor > 2 and topic.min_isr == 1  # of two, both would have to live
-
-
 def _unwritable(evidence: Evidence) -> Iterator[Finding | Skipped]:
+    is_capped = evidence.min_isr_is_capped
     for each in _written(evidence):
         if isinstance(each, Skipped):
             yield each
             continue
         name, topics = each
-        yield from (topic.settings for topic in topics if isinstance(topic.settings, Skipped))
-        wrong = {topic.name: why for topic in topics if (why := _why_unwritable(topic))}
-        if wrong:
+        refusals = {topic.name: topic.refusal(is_capped) for topic in topics}
+        yield from (why for why in refusals.values() if isinstance(why, Skipped))
+        if wrong := {topic: why for topic, why in refusals.items() if isinstance(why, str)}:
             message = f"nothing can be written to {first_few([f'{topic} ({why})' for topic, why in wrong.items()])}"
-            yield kinds.UNWRITABLE.finding(name, message, {"topics": dict(wrong)})
-
-
-def _why_unwritable(topic: TopicFacts) -> str:
-    if topic.leaderless:
-        return f"no leader of partition {first_few(list(map(str, topic.leaderless)))}"
-    return topic.shortage if isinstance(topic.shortage, str) else ""
+            yield kinds.UNWRITABLE.finding(name, message, {"topics": wrong})
+        if fragile := [each for each in topics if refusals[each.name] is None and each.needs_all(is_capped)]:
+            cure = kinds.TWO_IN_SYNC if all(each.replication_factor > 2 for each in fragile) else kinds.THIN.fix
+            these = first_few([f"{each.name} has {each.all_needed}" for each in fragile])
+            message = f"one lost replica stops writes: {these}"
+            figures = {"topics": [each.name for each in fragile]}
+            yield kinds.UNWRITABLE.finding(name, message, figures, severity=Severity.WARNING, cure=cure)
 
 
 OUTPUT_RULES: Final = (

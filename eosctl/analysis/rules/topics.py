@@ -95,11 +95,11 @@ def _policy(evidence: Evidence) -> Iterator[Finding | Skipped]:
 def _writable(evidence: Evidence) -> Iterator[Finding | Skipped]:
     yield from _unread(evidence)
     for topic, facts in _read(evidence):
-        minimum, short = facts.min_isr, facts.shortage
-        if isinstance(minimum, Skipped):
-            yield minimum
+        minimum, short = facts.min_isr, facts.shortage(evidence.min_isr_is_capped)
+        if isinstance(short, Skipped):
+            yield short
         elif short is not None:
-            few = minimum > facts.replication_factor
+            few = facts.lacks_replicas(evidence.min_isr_is_capped)
             cure = (kinds.TOO_FEW_REPLICAS if few else kinds.WRITABLE.fix).replace("<topic>", topic.name)
             figures = {"min_isr": minimum, "in_sync": facts.in_sync}
             yield kinds.WRITABLE.finding(topic.name, f"{short}: nothing can be written there", figures, cure=cure)
@@ -114,6 +114,16 @@ def _thin(evidence: Evidence) -> Iterator[Finding | Skipped]:
             message = f"the {topic.role} topic has {factor}"
             yield kinds.THIN.finding(
                 topic.name, message, {"replication_factor": facts.replication_factor, "brokers": brokers}
+            )
+        elif facts.needs_all(evidence.min_isr_is_capped):
+            figures = {"replication_factor": facts.replication_factor, "min_isr": facts.min_isr}
+            yield kinds.THIN.finding(
+                topic.name,
+                f"the {topic.role} topic has {facts.all_needed}: one lost replica stops writes",
+                figures,
+                cure=kinds_of_losses.TWO_IN_SYNC.replace("<topic>", topic.name)
+                if facts.replication_factor > 2
+                else None,
             )
 
 
