@@ -125,13 +125,11 @@ class TopicFacts(Struct, frozen=True):
         """A write may be in one replica alone although there are three or more: of two, both would have to live."""
         return self.replication_factor > 2 and self.min_isr == 1
 
-    @property
-    def all_needed(self) -> str:
-        return f"{MIN_ISR}={self.setting(MIN_ISR)} above its replication factor {self.replication_factor}"
-
-    def needs_all(self, is_capped: bool | None) -> bool:
-        """Every write needs all replicas, of which there are several, although min.insync.replicas names more."""
-        return is_capped is True and self.replication_factor > 1 and self._exceeds_factor
+    def needs_all(self, is_capped: bool | None) -> str | None:
+        """Why every write needs all replicas, of which there are several: brokers cap what the topic asks for."""
+        if is_capped is not True or self.replication_factor < 2 or not self._exceeds_factor:
+            return None
+        return f"{MIN_ISR}={self.min_isr} above its replication factor {self.replication_factor}"
 
     def lacks_replicas(self, is_capped: bool | None) -> bool:
         """Too few replicas for min.insync.replicas, even with all in sync."""
@@ -140,7 +138,7 @@ class TopicFacts(Struct, frozen=True):
     @property
     def _exceeds_factor(self) -> bool:
         minimum = self.min_isr
-        return not isinstance(minimum, Skipped) and minimum > self.replication_factor
+        return isinstance(minimum, int) and minimum > self.replication_factor
 
 
 class TopicDescription(Struct, frozen=True):

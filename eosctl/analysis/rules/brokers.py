@@ -122,8 +122,8 @@ def _thin(evidence: Evidence) -> Iterator[Finding | Skipped]:
         yield kinds.THIN.finding(LOG, message, figures, cure=kinds.THIN.fix if wanted == 3 else raised)
     elif isinstance(minimum, Skipped):
         yield minimum
-    elif log.facts.needs_all(evidence.min_isr_is_capped):
-        message = f"{LOG} has {log.facts.all_needed}: a broker that fails stops transactions"
+    elif (why := log.facts.needs_all(evidence.min_isr_is_capped)) is not None:
+        message = f"{LOG} has {why}: a broker that fails stops transactions"
         cure = kinds.TWO_IN_SYNC if factor > 2 else kinds.THIN.fix
         yield kinds.THIN.finding(LOG, message, figures | {"min_isr": minimum}, cure=cure)
     elif factor > 2 and minimum < 2:

@@ -464,12 +464,13 @@ def _unwritable(evidence: Evidence) -> Iterator[Finding | Skipped]:
         if wrong := {topic: why for topic, why in refusals.items() if isinstance(why, str)}:
             message = f"nothing can be written to {first_few([f'{topic} ({why})' for topic, why in wrong.items()])}"
             yield kinds.UNWRITABLE.finding(name, message, {"topics": wrong})
-        if fragile := [each for each in topics if refusals[each.name] is None and each.needs_all(is_capped)]:
-            cure = kinds.TWO_IN_SYNC if all(each.replication_factor > 2 for each in fragile) else kinds.THIN.fix
-            these = first_few([f"{each.name} has {each.all_needed}" for each in fragile])
+        whole = {topic.name: topic.needs_all(is_capped) for topic in topics if refusals[topic.name] is None}
+        if fragile := {topic: why for topic, why in whole.items() if why is not None}:
+            these = first_few([f"{topic} has {why}" for topic, why in fragile.items()])
             message = f"one lost replica stops writes: {these}"
-            figures = {"topics": [each.name for each in fragile]}
-            yield kinds.UNWRITABLE.finding(name, message, figures, severity=Severity.WARNING, cure=cure)
+            raised = any(topic.replication_factor == 2 for topic in topics if topic.name in fragile)
+            cure = kinds.THIN.fix if raised else kinds.TWO_IN_SYNC
+            yield kinds.UNWRITABLE.finding(name, message, {"topics": fragile}, severity=Severity.WARNING, cure=cure)
 
 
 OUTPUT_RULES: Final = (

@@ -115,11 +115,11 @@ def _thin(evidence: Evidence) -> Iterator[Finding | Skipped]:
             yield kinds.THIN.finding(
                 topic.name, message, {"replication_factor": facts.replication_factor, "brokers": brokers}
             )
-        elif facts.needs_all(evidence.min_isr_is_capped):
+        elif (why := facts.needs_all(evidence.min_isr_is_capped)) is not None:
             figures = {"replication_factor": facts.replication_factor, "min_isr": facts.min_isr}
             yield kinds.THIN.finding(
                 topic.name,
-                f"the {topic.role} topic has {facts.all_needed}: one lost replica stops writes",
+                f"the {topic.role} topic has {why}: one lost replica stops writes",
                 figures,
                 cure=kinds_of_losses.TWO_IN_SYNC.replace("<topic>", topic.name)
                 if facts.replication_factor > 2
