@@ -70,8 +70,9 @@ def doctor(brokers: Sandbox, group: str, eosctl: Eosctl) -> Doctor:
 def test_topics_that_ask_for_the_replica_of_a_broker_that_is_gone(
     brokers: Sandbox, doctor: Doctor, tmp_path: Path
 ) -> None:
-    conditions = (("EOS040", LOG), ("EOS053", "connect-status"))
-    topics = (LOG, "connect-status")
+    """The first partition of the offsets topic has one replica all the time."""
+    conditions = (("EOS040", LOG), ("EOS053", "connect-offsets"))
+    topics = (LOG, "connect-offsets")
     admin = AdminClient({"bootstrap.servers": brokers.bootstrap_servers})
     known = {topic: admin.list_topics(topic).topics[topic].partitions for topic in topics}
     leaders = {
@@ -80,9 +81,12 @@ def test_topics_that_ask_for_the_replica_of_a_broker_that_is_gone(
         for number, each in partitions.items()
     }
     for topic in topics:
-        alter_topic(brokers, topic, min_insync_replicas="2")
+        alter_topic(brokers, topic, min_insync_replicas="3")
     doctor.sees_no_more(*conditions)
-    place(brokers, tmp_path, dict.fromkeys(leaders, BOTH))
+    place(brokers, tmp_path, dict.fromkeys(leaders, BOTH) | {TopicPartition("connect-offsets", 0): (1,)})
+    fragile = doctor.sees(("EOS042", LOG), ("EOS054", "connect-offsets"))
+    assert "min.insync.replicas=3 above its replication factor 2: a broker that" in fragile["EOS042", LOG]["message"]
+    transactional_producer(brokers.bootstrap_servers, "with-all")
     doctor.sees_no_more(*conditions)
     brokers.stop_broker(2)
     try:
