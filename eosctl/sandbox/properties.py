@@ -124,9 +124,6 @@ def broker_properties(
         "broker.session.timeout.ms": "5000",
         "broker.heartbeat.interval.ms": "500",
         "log.cleaner.dedupe.buffer.size": "16777216",
-        # Each of these threads wakes three times a second, idle or not; with Kafka's numbers they are 25 of 105.
-        "num.network.threads": "1",
-        "num.io.threads": "2",
         # Every broker creates all of them at the first transaction and the first group: Kafka's 50 take longer than the
         # start of a broker.
         "offsets.topic.num.partitions": "6",
