@@ -133,6 +133,11 @@ class _Blocks:
             ((number, of_rows, content) for number, content in blocks),
         )
 
+    def buckets(self, start: int) -> list[int]:
+        """Those that have rows or records, from `start` on."""
+        statement = "SELECT DISTINCT bucket FROM block WHERE bucket >= ? ORDER BY bucket"
+        return [int(bucket) for (bucket,) in self._database.execute(statement, (start,))]
+
     def parts(self, bucket: int) -> Iterator[tuple[Iterator[_Row], Iterator[SourceRecord]]]:
         """All rows and records of some of its keys, for all of its keys in turn."""
         statement = "SELECT coalesce(sum(length(content)), 0) FROM block WHERE bucket = ?"
@@ -471,12 +476,13 @@ class TableComparison:
 
     def _merge(self, columns: Sequence[TableColumn]) -> None:
         """Compares rows and records, a bucket at a time: `pair` gets the keys that differ, the others are counted."""
-        for bucket in range(self._number("merged"), BUCKETS):
+        for bucket in self._blocks.buckets(self._number("merged")):
             with self._database:
                 self._database.execute("BEGIN")
                 for rows, records in self._blocks.parts(bucket):
                     self._merge_some({each.key: each for each in rows}, records, columns)
                 self._keep("merged", bucket + 1)
+        self._keep("merged", BUCKETS)
 
     def _merge_some(
         self, rows: Mapping[str, _Row], records: Iterator[SourceRecord], columns: Sequence[TableColumn]
