@@ -194,7 +194,7 @@ def list_connectors(session: Session, request: EvidenceRequest) -> ListedConnect
         if statuses.cause is Cause.OTHER_GROUP:
             raise UsageError(
                 f"no connector of Connect group {group_id} is known: {statuses.reason}; {inspection.reason}",
-                hint="give the --group-id that is their own, or leave it out",
+                hint="give the group.id of these workers as --group-id, or leave --group-id out",
             )
         raise _unknown(reader, topics["config"], "no connector is known", statuses, inspection)
     cluster_id = read_or_skip(lambda: reader.cluster_id)

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from enum import StrEnum
 from time import monotonic
 from typing import Final
@@ -137,6 +138,9 @@ class _Listing:
             self._wire.refresh()
             self._ask(self._loading | {self._epochs[partition][1] for partition in self._unloaded()})
             is_once = False
+        if self._unanswered:
+            with suppress(Unreachable):  # but not OtherCluster: a broker may be lost because it is another one now
+                self._wire.refresh()
         for node_id in self._loading:
             self._unanswered[node_id] = TimedOut("its coordinator is loading the transaction log")
         lost = tuple(partition for partition, (_, leader) in sorted(self._epochs.items()) if leader == NO_LEADER)

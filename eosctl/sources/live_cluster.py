@@ -183,7 +183,10 @@ class LiveCluster(CoverageLog):
         """By the members of all Connect groups, and by where the connectors run that each worker shows."""
         self._group_id = group_id
         for url, each in self._belongings.strangers(self._given, group_id, self._timeout_s).items():
-            raise UsageError(f"{url}: {each.reason}", hint="leave it out, or give the --group-id that is its own")
+            raise UsageError(
+                f"{url}: {each.reason}",
+                hint="leave this --connect-url out, or give the group.id of its worker as --group-id",
+            )
 
     @property
     def _urls(self) -> tuple[str, ...]:

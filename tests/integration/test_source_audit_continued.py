@@ -239,4 +239,5 @@ def test_the_database_is_asked_for_the_requested_number_of_rows(orders: Compared
             limits.add(int(found[2]))
     assert limits == {500}
     assert len(times) == ROWS // 500 + 1
-    assert times[-1] - times[0] >= timedelta(seconds=ROWS / 2000 * 0.95)
+    # The server logs a query when it begins it, which may be late for the first one on a loaded machine.
+    assert times[-1] - times[0] >= timedelta(seconds=ROWS / 2000 * 0.8)

@@ -108,6 +108,10 @@ def test_a_snapshot_answers_as_the_cluster_did(
         [reader] = theirs["data"].pop("groups")
         assert reader["group_id"] == "reader"
         assert list(ours["data"].pop("groups")) == ["skipped"], "a snapshot has no records of topics"
+    if name.startswith(("lso", "hanging")):
+        unread = ours["data"]["unread"]
+        [first] = [each for each in unread if each["what"] == "first batches of open transactions"]
+        unread.remove(first)
     assert ours == theirs
 
 
