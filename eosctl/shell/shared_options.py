@@ -57,7 +57,7 @@ CONNECTION_OPTIONS: Final = (
         help="A named cluster of config.yaml; empty: none. [default: the profile of `profile use`]")),
     _parameter("timeout", float, 30.0, _option(
         "--timeout", metavar="SECONDS", min=0.001, panel=CONNECTION,
-        help="Timeout of one request. A connection to a broker opens within 10 s of it.")),
+        help="Timeout of one request. A connection to a broker must open within 10 s.")),
     _parameter("max_answer", int, 32, _option(
         "--max-answer", metavar="MIB", min=1, max=1 << 20, panel=CONNECTION,
         help="Maximum size of an answer of a Connect worker.")),

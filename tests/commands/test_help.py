@@ -89,7 +89,8 @@ def test_values_and_bounds_are_in_words():
     parameters = [(each.path, one) for each in TREE for one in each.parameters]
     assert [(path, one.name) for path, one in parameters if odd.search(one.help) or odd.search(one.value or "")] == []
     timeout = next(one for path, one in parameters if path == "eosctl fence" and one.name == "timeout")
-    assert timeout.help == "Timeout of one request.  [default: 30; at least 0.001]"
+    expected = "Timeout of one request. A connection to a broker must open within 10 s.  [default: 30; at least 0.001]"
+    assert timeout.help == expected
 
 
 @pytest.mark.parametrize(

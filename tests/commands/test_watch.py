@@ -193,7 +193,8 @@ def test_each_cluster_has_its_part_and_ctrl_c_interrupts(tmp_path, monkeypatch):
 def test_it_also_serves_where_listen_is_given_and_sigterm_ends_both():
     with LiveTerminal((*UNANSWERED, "--listen", "127.0.0.1:0"), 80, 40) as terminal:
         said = eventually(
-            lambda: re.search(r"metrics at http://127\.0\.0\.1:(\d+)/metrics", "\n".join(terminal.frame())), "the port"
+            lambda: (terminal.frame(), re.search(r"metrics at http://127\.0\.0\.1:(\d+)/metrics", terminal.written))[1],
+            lambda: terminal.written[-2000:],
         )
         with socket.create_connection(("127.0.0.1", int(said[1])), timeout=10) as client:
             client.sendall(b"GET /healthz HTTP/1.0\r\n\r\n")
