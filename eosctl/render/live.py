@@ -12,21 +12,22 @@ DRAWN_EVERY_S: Final = 0.5
 
 
 class LiveScreen:
-    """The screen of one terminal; narration is its last line.
+    """The screen of one terminal; the last narration is below, and the last warning after it.
 
     Raises UsageError if standard output is no terminal.
     """
 
     def __init__(self, console: Console, now: Callable[[], int]) -> None:
-        self._terminal, self._now, self._said = console.whole_terminal("--live"), now, ""
+        self._terminal, self._now = console.whole_terminal("--live"), now
+        self._below: tuple[str, ...] = ("",)
 
     def narrate(self, text: str, *, verbosity: int = 0) -> None:
         """Shown until the next narration; messages for -v are left out."""
-        self._said = self._said if verbosity else text
+        self._below = self._below if verbosity else (text,)
 
     def warn(self, text: str) -> None:
-        """Shown until something else is said."""
-        self._said = f"warning: {text}"
+        """Shown below the last narration, such as the address of the metrics, until the next message."""
+        self._below = (self._below[0], f"warning: {text}")
 
     def show(self, profiles: Sequence[str], latest: Callable[[], Mapping[str, Observation]]) -> None:
         """Draws the last observation of each profile until q is pressed."""
@@ -49,8 +50,7 @@ class LiveScreen:
                 yield self._terminal.text(view_live(found[profile], now_ms, most), columns)
             else:
                 yield f"{escape_controls(profile) or 'the cluster'}: no cycle has ended yet; q ends it\n"
-        if self._said:
-            yield escape_controls(self._said)[:columns]
+        yield from (escape_controls(each)[:columns] for each in self._below if each)
 
 
 def tallest(drawn: Callable[[int], str], lines: int) -> str:
