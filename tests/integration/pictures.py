@@ -83,17 +83,22 @@ def animate(name: str, shown: Sequence[str]) -> None:
     (PICTURES / f"{name}.svg").write_text(f"{head}{''.join(frames)}</svg>\n", "utf-8")
 
 
+def settings_for(sandbox: Sandbox, directory: Path) -> dict[str, str]:
+    """The environment in which commands need no options for this cluster, and find no profile of the user's."""
+    return {
+        "EOSCTL_BOOTSTRAP_SERVER": sandbox.bootstrap_servers,
+        "EOSCTL_CONNECT_URL": sandbox.connect_url(1),
+        "EOSCTL_GROUP_ID": "connect-cluster",
+        "XDG_CONFIG_HOME": str(directory / "config"),
+    }
+
+
 @pytest.mark.timeout(600)
 def test_draw(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # the worker's directory too: file names in the pictures are those of no machine
     spec = SandboxSpec(workers=1, broker_config=UNVERIFIED, directory=tmp_path / "kafka")
     with Sandbox(spec) as sandbox:
-        cluster = {
-            "EOSCTL_BOOTSTRAP_SERVER": sandbox.bootstrap_servers,
-            "EOSCTL_CONNECT_URL": sandbox.connect_url(1),
-            "EOSCTL_GROUP_ID": "connect-cluster",
-            "XDG_CONFIG_HOME": str(tmp_path / "config"),
-        }
+        cluster = settings_for(sandbox, tmp_path)
         _set_the_stage(sandbox, tmp_path, cluster)
         for name, command in SHOWN.items():
             code, screen = in_terminal(shlex.split(command)[1:], COLUMNS, tmp_path, cluster, narrate=False)

@@ -20,6 +20,7 @@ from eosctl.sandbox.properties import SandboxSpec
 from tests.faulty_sandbox import Sandbox
 from tests.integration.hanging import UNVERIFIED, hang
 from tests.integration.pages import Shell, shell, steps_of
+from tests.integration.pictures import settings_for
 from tests.render.browser import Browser, Page
 from tests.waiting import eventually
 
@@ -32,17 +33,10 @@ CONNECTORS = ("orders", "customers", "invoices", "payments", "shipments", "impor
 def test_draw(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # the worker's directory too: file names on the page are those of no machine
     spec = SandboxSpec(workers=1, broker_config=UNVERIFIED, directory=tmp_path / "kafka")
-    with Sandbox(spec) as sandbox:
-        cluster = {
-            "EOSCTL_BOOTSTRAP_SERVER": sandbox.bootstrap_servers,
-            "EOSCTL_CONNECT_URL": sandbox.connect_url(1),
-            "EOSCTL_GROUP_ID": "connect-cluster",
-            "XDG_CONFIG_HOME": str(tmp_path / "config"),
-        }
-        with shell(tmp_path, cluster) as bash:
-            _let_things_happen(bash, tmp_path, sandbox.bootstrap_servers)
-            output, code = bash.type("eosctl audit --report audit.html")
-            assert code == 1, output
+    with Sandbox(spec) as sandbox, shell(tmp_path, settings_for(sandbox, tmp_path)) as bash:
+        _let_things_happen(bash, tmp_path, sandbox.bootstrap_servers)
+        output, code = bash.type("eosctl audit --report audit.html")
+        assert code == 1, output
     with Browser(tmp_path) as browser:
         file = tmp_path / "audit.html"
         Page(browser).shape(1100, 1060).open(file).screenshot(PICTURES / "audit-page.png", whole=False)
