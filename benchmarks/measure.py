@@ -16,6 +16,10 @@ from typing import Any
 from eosctl.version import __version__
 
 RESULTS = Path(__file__).parent / "results"
+ADDITIONS = "for number in range(10_000_000): number + 1"
+"""A Python program whose CPU-seconds say how fast a machine is at that time; .ci/run prints them, too."""
+ADDITIONS_S = 0.5
+"""Its CPU-seconds on the machine that bars in seconds are for; on a slower one they apply in proportion."""
 
 
 @dataclass(frozen=True, slots=True)
