@@ -34,6 +34,10 @@ if TYPE_CHECKING:
 UNKNOWN: Final = object()
 """Typer has to decide."""
 _WHOLE_NUMBER: Final = late_pattern(r"-?[0-9]{1,15}")
+MOST: Final[dict[object, int]] = {int: (1 << 63) - 1, float: 10**9}
+"""The largest numbers: Kafka's largest offset or ID, and as seconds 31 years; Python waits for no longer than 292."""
+UNITS: Final = {"SECONDS": " of seconds", "MINUTES": " of minutes", "MIB": " of MiB", "MS": " of milliseconds"}
+"""What a number counts, by the word that stands for it in the help."""
 _DECIMAL: Final = late_pattern(r"-?[0-9]{1,15}(\.[0-9]{1,15})?")
 
 
@@ -60,7 +64,23 @@ class _Quick:
         if _is_empty(value) and param.name not in MAY_BE_EMPTY and _was_typed(param, ctx):
             raise typer.BadParameter("it is empty: is a variable of your shell not set?", ctx=ctx, param=param)
         taken = self._converted(value, repeated=param.multiple or param.nargs == -1)
-        return self._slow().coerce(value, param=param, ctx=ctx) if taken is UNKNOWN else taken
+        if taken is not UNKNOWN:
+            return taken
+        if self._kind not in {int, float}:
+            return self._slow().coerce(value, param=param, ctx=ctx)
+        return self._slow_number(value, param, ctx)
+
+    def _slow_number(self, value: Any, param: Any, ctx: Any) -> Any:  # noqa: ANN401  # Typer's own
+        """Raises BadParameter with the value and what is accepted, also for a number beyond MOST."""
+        try:
+            number = self._slow().coerce(value, param=param, ctx=ctx)
+        except typer.BadParameter:
+            reason = f"is not {_accepted(self._kind, param, self._info)}"
+        else:
+            if number <= MOST[self._kind]:
+                return number
+            reason = f"is too large: give at most {MOST[self._kind]}"
+        raise typer.BadParameter(f"{value!r} {reason}", ctx=ctx, param=param)
 
     def _converted(self, value: Any, *, repeated: bool) -> object:  # noqa: ANN401  # a word, several or a default
         if value is None:
@@ -108,8 +128,19 @@ def _number(value: object, kind: type[int] | type[float], info: Any) -> object: 
         number = value
     else:
         return UNKNOWN
-    least, most = info.min, info.max
-    return number if (least is None or number >= least) and (most is None or number <= most) else UNKNOWN
+    least, most = info.min, MOST[kind] if info.max is None else info.max
+    return number if (least is None or number >= least) and number <= most else UNKNOWN
+
+
+def _accepted(kind: object, param: Any, info: Any) -> str:  # noqa: ANN401  # Typer's own
+    """The numbers that an option takes, with its unit and an example: its default, or the number nearest to 10."""
+    low, high = (None if bound is None else f"{bound:.15g}" for bound in (info.min, info.max))
+    numbers = "a whole number" if kind is int else "a number"
+    unit = UNITS.get(param.metavar or "", "")
+    near = min(max(10, info.min or 0), info.max or 10)
+    example = param.default if isinstance(param.default, int | float) else near
+    bounds = "" if low is None else f"at least {low}, " if high is None else f"from {low} to {high}, "
+    return f"{numbers}{unit} ({bounds}such as {example:.15g})"
 
 
 def _is_plain_file(value: str | Path, info: Any) -> bool:  # noqa: ANN401  # Typer's own

@@ -151,6 +151,20 @@ def test_a_wrong_command_line_ends_with_2(eosctl, args, message):
 
 
 @pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["--timeout", "30s"], "'--timeout': '30s' is not a number of seconds (at least 0.001, such as 30)"),
+        (["--timeout", "0"], "'--timeout': '0' is not a number of seconds (at least 0.001, such as 30)"),
+        (["--timeout", "inf"], "'--timeout': 'inf' is too large: give at most 1000000000"),
+        (["--timeout", "9999999999"], "'--timeout': '9999999999' is too large: give at most 1000000000"),
+        (["--max-answer", "1.5"], "'--max-answer': '1.5' is not a whole number of MiB (from 1 to 1048576, such as 32)"),
+    ],
+)
+def test_a_refused_number_is_told_with_its_unit_and_an_example(eosctl, args, message):
+    assert f"Invalid value for {message}\nhint: " in eosctl("probe", "show", *args).stderr
+
+
+@pytest.mark.parametrize(
     "args", [["-o", "json", "nonsense"], ["probe", "show", "--output=json", "--nonsense"], ["-ojson"]]
 )
 def test_a_wrong_command_line_leaves_json_where_json_was_asked_for(eosctl, args):
@@ -160,9 +174,8 @@ def test_a_wrong_command_line_leaves_json_where_json_was_asked_for(eosctl, args)
 
 def test_a_wrong_value_in_the_environment_is_told_with_its_variable(eosctl, monkeypatch):
     monkeypatch.setenv("EOSCTL_TIMEOUT", "soon")
-    assert (
-        "'--timeout': must be a valid number (from the environment: EOSCTL_TIMEOUT)" in eosctl("probe", "show").stderr
-    )
+    assert "'soon' is not a number of seconds" in (told := eosctl("probe", "show").stderr)
+    assert "(from the environment: EOSCTL_TIMEOUT)" in told
 
 
 def test_a_wrong_command_line_leaves_json_where_the_environment_asks_for_it(eosctl, monkeypatch):

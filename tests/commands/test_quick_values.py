@@ -1,6 +1,7 @@
 """Words that are read without Typer's converters become what Typer would make of them."""
 
 from enum import StrEnum
+from math import inf
 from pathlib import Path
 from typing import Annotated
 
@@ -58,10 +59,18 @@ WORDS = st.one_of(
 )
 
 
+NUMBERS = {"whole", "decimal"}
+
+
 @settings(max_examples=40)
 @given(st.sampled_from(sorted(KINDS)), WORDS.filter(bool))  # an empty word is refused
 def test_a_word_is_read_as_typer_reads_it(kind, word):
-    assert repr(read(kind, word, quick=True)) == repr(read(kind, word, quick=False))
+    quick, slow = read(kind, word, quick=True), read(kind, word, quick=False)
+    if kind in NUMBERS and (isinstance(slow, tuple) or slow == [inf]):
+        assert quick[0] == "BadParameter"
+        assert quick[1].startswith((f"{word!r} is not a ", f"{word!r} is too large: give at most 1000000000"))
+    else:
+        assert repr(quick) == repr(slow)
 
 
 @pytest.mark.parametrize(("kind", "word"), [(int, "12"), (float, "0.5"), (Colour, "red"), (str, "a"), (Path, "/gone")])
