@@ -139,7 +139,10 @@ def _lifetime_s(text: str) -> float:
     except ValueError:
         found = 0.0
     if not 0 < found <= LONGEST_S:
-        raise ConfigError("unsecuredLoginLifetimeSeconds in sasl.jaas.config is no number of seconds of a token's life")
+        raise ConfigError(
+            "unsecuredLoginLifetimeSeconds in sasl.jaas.config is no number of seconds of a token's life",
+            hint=f'write it as unsecuredLoginLifetimeSeconds="{LIFETIME_S}"',
+        )
     return found
 
 

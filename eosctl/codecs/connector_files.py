@@ -107,7 +107,10 @@ def connector_of(config: Mapping[str, object], origin: str, *, name: str | None 
     _required(settings, "connector.class", f"{origin} (connector {name})")
     tasks_max = settings.get("tasks.max", "1").strip()
     if not (tasks_max.isascii() and tasks_max.isdigit()) and REFERENCE.fullmatch(tasks_max) is None:
-        raise ConfigError(f"{origin}: tasks.max of connector {name} is {tasks_max!r}, not a whole number")
+        raise ConfigError(
+            f"{origin}: tasks.max of connector {name} is {tasks_max!r}, not a whole number",
+            hint="give the number of tasks, such as 1",
+        )
     return ConnectorConfig(name, {key: Property(value, f"{origin} {key}") for key, value in settings.items()})
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import date, datetime
-from typing import Final
+from typing import Final, TypeGuard
 
 from eosctl.codecs import yaml_text
 from eosctl.codecs.secrets import looks_secret
@@ -20,6 +20,8 @@ KEYS: Final = (
     *("discover-workers", "waivers"),
 )
 WAIVER_KEYS: Final = ("id", "subject", "owner", "reason", "expires")
+LONGEST_S: Final = 10**9
+"""31 years, as for --timeout."""
 TOO_LARGE: Final = 1 << 128
 _BY_REFERENCE = "write env:NAME or file:PATH and keep it there"
 
@@ -93,11 +95,14 @@ def _profile(name: str, given: object, origin: str) -> Profile:
     place = f"{origin}: profile {name}"
     fields = _mapping(given, place, KEYS)
     timeout = fields.get("timeout")
-    if timeout is not None and (isinstance(timeout, bool) or not isinstance(timeout, int | float) or timeout <= 0):
-        raise ConfigError(f"{place}: timeout is not a number of seconds")
+    if timeout is not None and not _is_timeout(timeout):
+        raise ConfigError(
+            f"{place}: timeout is {timeout!r}, not a number of seconds",
+            hint=f"write it as 30: above 0, at most {LONGEST_S}",
+        )
     for key in ("protected", "discover-workers"):
         if not isinstance(fields.get(key, False), bool):
-            raise ConfigError(f"{place}: {key} is true or false")
+            raise ConfigError(f"{place}: {key} is {fields[key]!r}", hint="write it as true or false")
     return Profile(
         name=name,
         origin=origin,
@@ -105,7 +110,7 @@ def _profile(name: str, given: object, origin: str) -> Profile:
         command_config=_text(fields.get("command-config"), f"{place}: command-config"),
         connect_urls=tuple(_url(each, f"{place}: connect-url") for each in _list(fields.get("connect-url"))),
         group_id=_text(fields.get("group-id"), f"{place}: group-id"),
-        timeout_s=None if timeout is None else float(timeout),
+        timeout_s=None if not _is_timeout(timeout) else float(timeout),
         cluster_id=_text(fields.get("cluster-id"), f"{place}: cluster-id"),
         protected=bool(fields.get("protected", False)),
         discover_workers=bool(fields.get("discover-workers", False)),
@@ -119,6 +124,10 @@ def _profile(name: str, given: object, origin: str) -> Profile:
         ),
         properties=_properties(fields.get("properties"), f"{place}: properties"),
     )
+
+
+def _is_timeout(value: object) -> TypeGuard[float]:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value <= LONGEST_S
 
 
 def _list(given: object) -> list[object]:

@@ -175,7 +175,10 @@ def most_batch_bytes(properties: ClientProperties) -> int:
     if given is None:
         return MOST_BYTES
     if not given.isascii() or not given.isdigit() or not 0 < len(given) < 16 or not int(given):
-        raise ConfigError(f"{properties.origin(MOST_BATCH_BYTES)}: {MOST_BATCH_BYTES}={given} is no number of bytes")
+        raise ConfigError(
+            f"{properties.origin(MOST_BATCH_BYTES)}: {MOST_BATCH_BYTES}={given} is no number of bytes",
+            hint=f"give a whole number from 1 on, such as {MOST_BYTES}",
+        )
     return int(given)
 
 

@@ -46,6 +46,7 @@ TransactionTimeout: TypeAlias = Annotated[
     typer.Option(
         metavar="MS",
         min=1,
+        max=2**31 - 1,
         help="Transaction timeout that each ID keeps; at most the broker's transaction.max.timeout.ms. [default: "
         "60000]",
         show_default=False,

@@ -68,13 +68,14 @@ Merge: TypeAlias = Annotated[
     ),
 ]
 Partitions: TypeAlias = Annotated[
-    int, typer.Option(metavar="N", min=1, help="Partitions of a topic that has to be created.")
+    int, typer.Option(metavar="N", min=1, max=2**31 - 1, help="Partitions of a topic that has to be created.")
 ]
 ReplicationFactor: TypeAlias = Annotated[
     int | None,
     typer.Option(
         metavar="N",
         min=-1,
+        max=32_767,
         help="Replication factor of a topic that has to be created; -1 is the broker's default. [default: as the "
         "present offsets topic]",
     ),

@@ -14,7 +14,10 @@ Prefix: TypeAlias = Annotated[
     str, typer.Option(metavar="TEXT", help="Prefix of the scratch topic and transactional ID.")
 ]
 ReplicationFactor: TypeAlias = Annotated[
-    int, typer.Option(metavar="N", help="Replication factor of the scratch topic; -1: the brokers' default.")
+    int,
+    typer.Option(
+        metavar="N", min=-1, max=32_767, help="Replication factor of the scratch topic; -1: the brokers' default."
+    ),
 ]
 
 

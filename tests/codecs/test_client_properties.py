@@ -404,9 +404,9 @@ def test_secrets_become_references_and_other_values_text():
         ("profiles: {a: {zzz: x}}", "f: profile a: zzz is unknown", "known are bootstrap-server"),
         ("profiles: {a: {}, a: {}}", "f: line 1: a is given twice", None),
         ("profiles: [a]", "f: profiles is not a mapping", None),
-        ("profiles: {a: {timeout: soon}}", "f: profile a: timeout is not a number of seconds", None),
-        ("profiles: {a: {protected: 1}}", "f: profile a: protected is true or false", None),
-        ("profiles: {a: {discover-workers: x}}", "f: profile a: discover-workers is true or false", None),
+        ("profiles: {a: {timeout: soon}}", "f: profile a: timeout is 'soon', not a number of seconds", None),
+        ("profiles: {a: {protected: 1}}", "f: profile a: protected is 1", None),
+        ("profiles: {a: {discover-workers: x}}", "f: profile a: discover-workers is 'x'", None),
         ("profiles: {a: {group-id: [x]}}", "f: profile a: group-id is not text", None),
         (
             "profiles: {a: {properties: {ssl.key.password: geheim}}}",

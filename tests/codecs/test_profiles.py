@@ -38,7 +38,7 @@ def test_a_profile_that_is_missing_is_added_beside_the_others() -> None:
 
 
 def test_keys_that_make_no_file_of_profiles_are_refused() -> None:
-    with pytest.raises(ConfigError, match="timeout is not a number of seconds"):
+    with pytest.raises(ConfigError, match="timeout is 0, not a number of seconds"):
         with_profile_keys(TEXT, "prod", {"timeout": 0}, "f")
 
 
@@ -76,9 +76,12 @@ def test_a_project_s_file_refers_to_no_config_provider_in_any_of_its_keys(key, v
         ({"timeout": -1}, "timeout"),
         ({"timeout": True}, "timeout"),
         ({"timeout": "5"}, "timeout"),
+        ({"timeout": float("inf")}, "timeout"),
+        ({"timeout": float("nan")}, "timeout"),
+        ({"timeout": 10**9 + 1}, "timeout"),
         ({"protected": True}, None),
-        ({"protected": "yes"}, "protected is true or false"),
-        ({"discover-workers": 1}, "discover-workers is true or false"),
+        ({"protected": "yes"}, "protected is 'yes'"),
+        ({"discover-workers": 1}, "discover-workers is 1"),
     ],
 )
 def test_numbers_and_switches_of_a_profile_have_their_type(keys, refused) -> None:
