@@ -20,7 +20,7 @@ from eosctl.codecs.transaction_log import encode_transaction_log_key
 from eosctl.errors import EosctlError
 from eosctl.model.client_properties import ClientProperties
 from eosctl.model.names import TRANSACTION_LOG, coordinator_partition
-from eosctl.operations.transactions import MOST_IDS
+from eosctl.operations.transaction_log import MOST_IDS
 from eosctl.sandbox.faulty_sandbox import FaultySandbox
 from eosctl.sandbox.properties import SandboxSpec
 from eosctl.sources.listed_transactions import list_transactional_ids

@@ -18,8 +18,9 @@ from benchmarks.measure import write_result
 from eosctl.codecs.ledger import encode_audit_state
 from eosctl.engines.auditing import LogReduction, reduce_bucket
 from eosctl.engines.scanning import key_bucket
-from eosctl.model.audit import AuditedTopic, AuditPlan, OffsetRange, PartitionBounds, StateKind, StateRow, TopicRole
+from eosctl.model.audit import AuditedTopic, AuditPlan, PartitionBounds, StateKind, StateRow, TopicRole
 from eosctl.model.audit_states import LogState, ProducerState
+from eosctl.model.topics import OffsetRange
 from eosctl.planning.audit import plan_ranges, resume
 
 RECORDS: Final = 10**12

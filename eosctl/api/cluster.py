@@ -63,15 +63,13 @@ from eosctl.operations.session_options import SessionOptions
 from eosctl.operations.snapshot import SnapshotRequest, save_snapshot
 from eosctl.operations.timeline import TimelineRequest, read_timeline
 from eosctl.operations.tracing import TraceRequest, trace
+from eosctl.operations.transaction_log import LogRequest, fold_log, log_history
 from eosctl.operations.transactions import (
     DescribeRequest,
-    LogRequest,
     ProducersRequest,
     describe_transactions,
-    fold_log,
     list_producers,
     list_transactions,
-    log_history,
 )
 from eosctl.operations.two_clusters import SourceAndTarget, TargetOptions
 from eosctl.render.answers.audit import view_audit

@@ -47,7 +47,6 @@ from eosctl.model.audit import (
     ConfigSummary,
     ConnectorHistory,
     KeySummary,
-    OffsetRange,
     OffsetsChange,
     OffsetsWrite,
     RangeDigest,
@@ -67,6 +66,7 @@ from eosctl.model.events import (
 )
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
 from eosctl.model.skipped import Skipped
+from eosctl.model.topics import OffsetRange
 from eosctl.model.transaction_log import LoggedTransaction, TransactionLogHistory
 from eosctl.sources.audit_log import DataBatch, OpenSource
 

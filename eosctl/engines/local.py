@@ -20,7 +20,8 @@ from eosctl.codecs.ledger import decode_audit_state, encode_audit_state
 from eosctl.engines.auditing import Advance, Progress, Reduced, Reduction, reduce_bucket
 from eosctl.engines.scanning import scan_range
 from eosctl.errors import ConfigError, reason_of
-from eosctl.model.audit import AuditPlan, OffsetRange, StateKind, StateRow
+from eosctl.model.audit import AuditPlan, StateKind, StateRow
+from eosctl.model.topics import OffsetRange
 from eosctl.sources.audit_log import OpenSource
 
 SMALL: Final = 200_000

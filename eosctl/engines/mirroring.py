@@ -22,7 +22,7 @@ from eosctl.codecs.record_batches import BatchHeader, DamagedOffsets, decode_ent
 from eosctl.engines.local import SMALL, worker_processes
 from eosctl.engines.scanning import collecting_rarely
 from eosctl.errors import Undecodable
-from eosctl.model.audit import AuditPlan, OffsetRange
+from eosctl.model.audit import AuditPlan
 from eosctl.model.mirror import (
     NOTHING,
     Alignment,
@@ -38,6 +38,7 @@ from eosctl.model.mirror import (
 )
 from eosctl.model.names import Side
 from eosctl.model.records import first_time
+from eosctl.model.topics import OffsetRange
 from eosctl.sources.audit_log import DataBatch, LogSource, OpenSource
 
 # One side of a mirrored pair of partitions as blocks of digests, decoded in runs of batches.  A run has as many batches

@@ -27,19 +27,11 @@ from eosctl.codecs.record_batches import (
 )
 from eosctl.codecs.record_keys import read_keys
 from eosctl.errors import Undecodable
-from eosctl.model.audit import (
-    BUCKETS,
-    AuditedTopic,
-    AuditPlan,
-    OffsetRange,
-    RangeDigest,
-    StateKind,
-    StateRow,
-    TopicRole,
-)
+from eosctl.model.audit import BUCKETS, AuditedTopic, AuditPlan, RangeDigest, StateKind, StateRow, TopicRole
 from eosctl.model.audit_states import ConfigEvent, KeyState, ProducerItems
 from eosctl.model.events import EventItem, TransactionItem
 from eosctl.model.skipped import Skipped
+from eosctl.model.topics import OffsetRange
 from eosctl.sources.audit_log import ControlBatch, DataBatch, LogItem, LogSource
 
 COMPACT = "compact"

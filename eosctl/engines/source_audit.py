@@ -40,7 +40,7 @@ from eosctl.engines.source_records import (
     read_records,
 )
 from eosctl.errors import ConfigError, Refused, Undecodable
-from eosctl.model.audit import AuditPlan, OffsetRange
+from eosctl.model.audit import AuditPlan
 from eosctl.model.source_audit import (
     CapturedTable,
     ColumnKind,
@@ -52,6 +52,7 @@ from eosctl.model.source_audit import (
     SourcePosition,
     TableColumn,
 )
+from eosctl.model.topics import OffsetRange
 from eosctl.sources.audit_log import LogSource
 from eosctl.sources.source_tables import SourceChunk
 

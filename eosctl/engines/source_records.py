@@ -16,8 +16,9 @@ from msgspec import Struct, msgpack
 from eosctl.analysis.source_audit import RowReader, SeenByAll, Unusable
 from eosctl.codecs.record_batches import DamagedOffsets, decode_entries
 from eosctl.errors import Undecodable
-from eosctl.model.audit import AuditPlan, OffsetRange
+from eosctl.model.audit import AuditPlan
 from eosctl.model.source_audit import CapturedTable, Handling, SourcePosition
+from eosctl.model.topics import OffsetRange
 from eosctl.sources.audit_log import ControlBatch, LogSource
 
 RECORDS_A_STEP: Final = 20_000

@@ -232,23 +232,6 @@ class AclReport(Result, frozen=True, kw_only=True):
         return not self.is_for_tools and self.triage.fails(finding)
 
 
-class ClusterAcls(Struct, frozen=True):
-    """The cluster's bindings, existing topics, and rules that name certificates.
-
-    unread says why the existence of some topics is unknown. addresses are the bootstrap addresses and those that the
-    brokers advertise. hidden names authorizer settings that brokers do not report.
-    """
-
-    bindings: frozenset[AclBinding] | Skipped
-    cluster_id: str | None = None
-    topics: Mapping[str, bool] = field(default_factory=dict)
-    unread: Mapping[str, Skipped] = field(default_factory=dict)
-    broker_version: KafkaVersion = NEWEST
-    mapping_rules: str = "DEFAULT"
-    addresses: frozenset[str] = frozenset()
-    hidden: frozenset[str] = frozenset()
-
-
 _TRIMMED: Final = "".join(map(chr, range(33)))
 """Characters that Java's String.trim removes."""
 _KAFKA_ACLS_RESOURCE: Final = {

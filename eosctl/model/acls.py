@@ -4,6 +4,11 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Final, NamedTuple
 
+from msgspec import Struct, field
+
+from eosctl.model.skipped import Skipped
+from eosctl.model.versions import NEWEST, KafkaVersion
+
 WILDCARD: Final = "*"
 """Any host, any principal (`User:*`), and as the name of a literal pattern any resource."""
 
@@ -122,6 +127,23 @@ class AclBinding(NamedTuple):
         verb = "may" if self.permission is Permission.ALLOW else "may not"
         host = "" if self.host == WILDCARD else f" from {self.host}"
         return f"{self.principal} {verb} {self.operation} {self.pattern}{host}"
+
+
+class ClusterAcls(Struct, frozen=True):
+    """The cluster's bindings, existing topics, and rules that name certificates.
+
+    unread says why the existence of some topics is unknown. addresses are the bootstrap addresses and those that the
+    brokers advertise. hidden names authorizer settings that brokers do not report.
+    """
+
+    bindings: frozenset[AclBinding] | Skipped
+    cluster_id: str | None = None
+    topics: Mapping[str, bool] = field(default_factory=dict)
+    unread: Mapping[str, Skipped] = field(default_factory=dict)
+    broker_version: KafkaVersion = NEWEST
+    mapping_rules: str = "DEFAULT"
+    addresses: frozenset[str] = frozenset()
+    hidden: frozenset[str] = frozenset()
 
 
 def topic(name: str, pattern_type: PatternType = PatternType.LITERAL) -> ResourcePattern:

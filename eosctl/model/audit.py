@@ -6,10 +6,11 @@ from typing import Any, Final, NamedTuple
 
 from msgspec import Struct, field
 
-from eosctl.model.names import Side, TopicPartition
+from eosctl.model.names import Side
 from eosctl.model.report import SEVERITIES, Finding, FindingKind, Result, Severity, Uncertainty, unread_doubts
 from eosctl.model.skipped import Coverage, Skipped, Unread, not_asked
 from eosctl.model.text import pluralize
+from eosctl.model.topics import OffsetRange
 from eosctl.model.transaction_log import TransactionalIdHolder
 from eosctl.model.whole_numbers import whole
 
@@ -57,29 +58,6 @@ class AuditedTopic(Struct, frozen=True):
     own: bool = False
     grammar: str | None = None
     kept_back: tuple[str, ...] = ()
-
-
-class OffsetRange(NamedTuple):
-    """Offsets [start, end) of one partition.
-
-    A settled range ends at or before the last stable offset: of every record in it is known whether it was committed.
-    The range behind it, up to the high watermark, is read for its batch headers only, and read again next time.
-    """
-
-    topic: str
-    partition: int
-    start: int
-    end: int
-    settled: bool = True
-
-    @property
-    def topic_partition(self) -> TopicPartition:
-        return TopicPartition(self.topic, self.partition)
-
-    @property
-    def size(self) -> int:
-        """Offsets in it: at least the number of its records."""
-        return self.end - self.start
 
 
 class PartitionBounds(NamedTuple):

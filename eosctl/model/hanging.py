@@ -7,12 +7,12 @@ from typing import Final, NamedTuple
 
 from msgspec import Struct, field
 
-from eosctl.errors import EosctlError, NotAuthorized, Unreachable
+from eosctl.errors import EosctlError, Unreachable
 from eosctl.model.groups import ListedGroup
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
 from eosctl.model.report import Result
-from eosctl.model.skipped import Cause, Skipped
-from eosctl.model.text import first_few, pluralize
+from eosctl.model.skipped import Skipped
+from eosctl.model.text import pluralize
 from eosctl.model.times import ClusterClock
 from eosctl.model.topics import PartitionOffsets, RecordCounts
 from eosctl.model.transactions import (
@@ -20,45 +20,12 @@ from eosctl.model.transactions import (
     Described,
     ListedTransactions,
     Ownership,
+    TransactionalIdAccess,
     TransactionDescription,
     TransactionState,
     no_leader_answers,
     transactional_ids_by_producer,
 )
-
-
-class TransactionalIdAccess(Struct, frozen=True):
-    """How far brokers show transactional IDs to this principal: they omit hidden ones silently.
-
-    denied are the tested IDs and prefixes that were refused; empty if the principal may Describe all of them. unknown
-    names what could not be ruled out, or None.
-    """
-
-    denied: tuple[str, ...]
-    unknown: str | None
-
-    @property
-    def lacking(self) -> tuple[Skipped, ...]:
-        if self.denied:
-            return (
-                Skipped(f"Describe is denied, so brokers leave IDs out: {', '.join(self.denied[:3])}", Cause.DENIED),
-            )
-        return () if self.unknown is None else (Skipped(self.unknown, Cause.DENIED),)
-
-    @property
-    def granted(self) -> bool:
-        return not self.denied
-
-    def require(self, principal: str) -> None:
-        if not self.granted:
-            raise NotAuthorized(
-                principal=principal,
-                operation="Describe",
-                resource="TransactionalId *",
-                hint="without it every open transaction of an ID that may not be seen would look as if it hung; "
-                f"refused: {first_few(self.denied, most=3)}",
-            )
-
 
 Place = tuple[TopicPartition, int, int]
 """A partition, a producer ID, and the offset at which its transaction begins there."""

@@ -7,8 +7,9 @@ from typing import Final, NamedTuple
 
 from msgspec import Struct
 
-from eosctl.model.audit import AuditVerdict, JudgedResult, OffsetRange
+from eosctl.model.audit import AuditVerdict, JudgedResult
 from eosctl.model.report import FoundResult
+from eosctl.model.topics import OffsetRange
 
 
 class ColumnKind(StrEnum):

@@ -26,6 +26,29 @@ class PartitionOffsets(Struct, frozen=True):
         return self.high_watermark - self.last_stable_offset
 
 
+class OffsetRange(NamedTuple):
+    """Offsets [start, end) of one partition.
+
+    A settled range ends at or before the last stable offset: of every record in it is known whether it was committed.
+    The range behind it, up to the high watermark, is read for its batch headers only, and read again next time.
+    """
+
+    topic: str
+    partition: int
+    start: int
+    end: int
+    settled: bool = True
+
+    @property
+    def topic_partition(self) -> TopicPartition:
+        return TopicPartition(self.topic, self.partition)
+
+    @property
+    def size(self) -> int:
+        """Offsets in it: at least the number of its records."""
+        return self.end - self.start
+
+
 class RecordCounts(NamedTuple):
     """The content between an offset and the last stable offset, for a read_committed consumer.
 

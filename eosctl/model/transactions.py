@@ -11,7 +11,7 @@ from eosctl.errors import EosctlError, NotAuthorized, Unreachable
 from eosctl.model.names import ConnectorTaskId, ProducerIdAndEpoch, TopicPartition
 from eosctl.model.report import Result
 from eosctl.model.skipped import Cause, Skipped
-from eosctl.model.text import pluralize
+from eosctl.model.text import first_few, pluralize
 
 
 class ActiveProducer(Struct, frozen=True):
@@ -241,6 +241,39 @@ def _belongs(ownership: Ownership, wanted: str) -> bool:
             case TaskOwner(group_id=group_id, task=task):
                 names |= {group_id, task.connector, str(task)}
     return wanted in names or (not ownership.owners and wanted.lower() in str(ownership).lower())
+
+
+class TransactionalIdAccess(Struct, frozen=True):
+    """How far brokers show transactional IDs to this principal: they omit hidden ones silently.
+
+    denied are the tested IDs and prefixes that were refused; empty if the principal may Describe all of them. unknown
+    names what could not be ruled out, or None.
+    """
+
+    denied: tuple[str, ...]
+    unknown: str | None
+
+    @property
+    def lacking(self) -> tuple[Skipped, ...]:
+        if self.denied:
+            return (
+                Skipped(f"Describe is denied, so brokers leave IDs out: {', '.join(self.denied[:3])}", Cause.DENIED),
+            )
+        return () if self.unknown is None else (Skipped(self.unknown, Cause.DENIED),)
+
+    @property
+    def granted(self) -> bool:
+        return not self.denied
+
+    def require(self, principal: str) -> None:
+        if not self.granted:
+            raise NotAuthorized(
+                principal=principal,
+                operation="Describe",
+                resource="TransactionalId *",
+                hint="without it every open transaction of an ID that may not be seen would look as if it hung; "
+                f"refused: {first_few(self.denied, most=3)}",
+            )
 
 
 class HiddenIds(Struct, frozen=True):

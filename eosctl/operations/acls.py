@@ -26,12 +26,11 @@ from eosctl.model.acl_plan import (
     AclPlan,
     AclReport,
     AclRequest,
-    ClusterAcls,
     no_kafka_user,
     planned_phases,
     same_cluster,
 )
-from eosctl.model.acls import SUPER_USERS, AclBinding, PatternType
+from eosctl.model.acls import SUPER_USERS, AclBinding, ClusterAcls, PatternType
 from eosctl.model.client_properties import HIDDEN, REFERENCE, UNREAD, Property
 from eosctl.model.client_roles import (
     CONNECTOR,

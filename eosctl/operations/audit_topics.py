@@ -19,7 +19,6 @@ from eosctl.model.acls import PatternType
 from eosctl.model.audit import (
     AuditedTopic,
     AuditPlan,
-    OffsetRange,
     OpenAtPlan,
     PartitionBounds,
     StateKind,
@@ -33,7 +32,7 @@ from eosctl.model.names import TRANSACTION_LOG, TopicPartition, did_you_mean, is
 from eosctl.model.offsets import WorkerSettings
 from eosctl.model.records import RecordState
 from eosctl.model.skipped import Cause, Coverage, Skipped, not_asked
-from eosctl.model.topics import PartitionOffsets, TopicDescription
+from eosctl.model.topics import OffsetRange, PartitionOffsets, TopicDescription
 from eosctl.model.transaction_log import TransactionalIdHolder, TransactionLogHistory
 from eosctl.model.transactions import ActiveProducer
 from eosctl.model.whole_numbers import whole_number

@@ -8,12 +8,12 @@ from msgspec import Struct
 
 from eosctl.analysis.hanging import LoggedDecisions, as_written, by_coordinator, may_be_earlier, overtaken
 from eosctl.errors import Refused, Unreachable
-from eosctl.model.audit import OffsetRange
 from eosctl.model.hanging import Decision, FirstBatch, OpenTransaction, Place, Verdict, join_open_transactions
 from eosctl.model.names import TopicPartition
 from eosctl.model.skipped import Skipped, read_or_skip
 from eosctl.model.text import first_few, pluralize
 from eosctl.model.timeline import TimelineFacts
+from eosctl.model.topics import OffsetRange
 from eosctl.model.transaction_log import LoggedHolders
 from eosctl.sources.audit_log import ControlBatch
 from eosctl.sources.cluster_reader import ClusterReader

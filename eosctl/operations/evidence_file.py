@@ -20,7 +20,7 @@ from eosctl.codecs.ssh_signature import (
 from eosctl.engines.scanning import COMPACT, read_digest
 from eosctl.errors import Undecodable, UsageError
 from eosctl.files import EVIDENCE, PUBLIC_KEYS, SIGNATURE, read_content, read_text
-from eosctl.model.audit import AuditedTopic, AuditPlan, OffsetRange, RangeDigest, TopicRole
+from eosctl.model.audit import AuditedTopic, AuditPlan, RangeDigest, TopicRole
 from eosctl.model.evidence_file import (
     CheckedRange,
     EvidencedCluster,
@@ -32,7 +32,7 @@ from eosctl.model.evidence_file import (
 from eosctl.model.names import TopicPartition
 from eosctl.model.report import Finding
 from eosctl.model.skipped import Skipped
-from eosctl.model.topics import PartitionOffsets
+from eosctl.model.topics import OffsetRange, PartitionOffsets
 from eosctl.operations.audit_request import EvidenceRequest
 from eosctl.operations.audit_topics import SETTINGS, with_settings
 from eosctl.operations.session import Session

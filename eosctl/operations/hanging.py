@@ -40,7 +40,6 @@ from eosctl.model.hanging import (
     LastStableOffsets,
     OpenTransaction,
     Place,
-    TransactionalIdAccess,
     UnknownAge,
     Verdict,
     WaitingGroup,
@@ -51,7 +50,7 @@ from eosctl.model.skipped import Cause, Coverage, Skipped, Unread, not_asked, re
 from eosctl.model.text import pluralize
 from eosctl.model.times import ClusterClock
 from eosctl.model.topics import PartitionOffsets, RecordCounts
-from eosctl.model.transactions import ActiveProducer, Ownership, transactional_ids_by_producer
+from eosctl.model.transactions import ActiveProducer, Ownership, TransactionalIdAccess, transactional_ids_by_producer
 from eosctl.operations.decisions import MOST_OPEN, Overtaken, read_decisions, read_overtaken
 from eosctl.operations.offset_stores import DEFAULT_OFFSETS_TOPIC
 from eosctl.operations.session_options import Reporter

@@ -15,16 +15,7 @@ from eosctl.codecs.record_batches import decode_records
 from eosctl.engines.mirroring import BothSides, ComparePieces, PairJob, compare_pairs
 from eosctl.errors import EosctlError, Refused, UsageError
 from eosctl.ledger.ledger import Ledger
-from eosctl.model.audit import (
-    AuditedTopic,
-    AuditPlan,
-    OffsetRange,
-    PartitionBounds,
-    RangeEvidence,
-    StateKind,
-    StateRow,
-    TopicRole,
-)
+from eosctl.model.audit import AuditedTopic, AuditPlan, PartitionBounds, RangeEvidence, StateKind, StateRow, TopicRole
 from eosctl.model.evidence_file import EvidencedCluster
 from eosctl.model.groups import Checkpoint
 from eosctl.model.ledger import Advance
@@ -41,7 +32,7 @@ from eosctl.model.mirror import (
 from eosctl.model.names import TopicPartition
 from eosctl.model.report import worst_first
 from eosctl.model.skipped import Coverage, Skipped, Unread, not_asked
-from eosctl.model.topics import TopicDescription
+from eosctl.model.topics import OffsetRange, TopicDescription
 from eosctl.operations.audit_history import JobRun, open_job_ledger, until_committed
 from eosctl.operations.audit_request import MirrorRequest, topic_pairs
 from eosctl.operations.audit_topics import SETTINGS, log_bounds, with_settings

@@ -20,7 +20,7 @@ from eosctl.engines.source_records import ReadApart
 from eosctl.errors import ConfigError, EosctlError, Undecodable, UsageError, reason_of
 from eosctl.files import open_file
 from eosctl.ledger.postgresql import SOURCE, PostgresqlConnection, postgresql_store
-from eosctl.model.audit import AuditedTopic, AuditPlan, AuditVerdict, OffsetRange, SparkOptions, TopicRole
+from eosctl.model.audit import AuditedTopic, AuditPlan, AuditVerdict, SparkOptions, TopicRole
 from eosctl.model.client_properties import split_list
 from eosctl.model.evidence_file import EvidencedCluster
 from eosctl.model.hidden_fields import HiddenFields
@@ -36,7 +36,7 @@ from eosctl.model.source_audit import (
     TableColumn,
 )
 from eosctl.model.text import first_few
-from eosctl.model.topics import TopicDescription
+from eosctl.model.topics import OffsetRange, TopicDescription
 from eosctl.operations.audit_request import EvidenceRequest
 from eosctl.operations.audit_topics import CLEANUP_POLICY, SETTINGS, with_settings
 from eosctl.operations.evidence_file import Evidence, digest_ranges, evidenced_cluster, write_evidence

@@ -40,7 +40,6 @@ from eosctl.codecs.record_batches import Batch, DamagedOffsets, MarkerType, deco
 from eosctl.codecs.status_topic import decode_status_records
 from eosctl.codecs.transaction_log import decode_log_record
 from eosctl.errors import EosctlError, Undecodable, UsageError
-from eosctl.model.audit import OffsetRange
 from eosctl.model.config_topic import ConfigRecord, ConnectorConfigRecord
 from eosctl.model.connectors import OFFSETS_TOPIC
 from eosctl.model.groups import CONSUMER_OFFSETS, ConnectGroup
@@ -61,7 +60,7 @@ from eosctl.model.status_topic import StatusKind, StatusRecord
 from eosctl.model.text import pluralize
 from eosctl.model.timeline import Clock, Event, EventKind, EventSource, ReadPartition, Timeline, TimelineFacts
 from eosctl.model.times import ClusterClock, duration_ms, rfc3339
-from eosctl.model.topics import PartitionOffsets
+from eosctl.model.topics import OffsetRange, PartitionOffsets
 from eosctl.model.workers import host_port
 from eosctl.operations.offset_stores import DEFAULT_OFFSETS_TOPIC
 from eosctl.operations.plan_files import plan_records

@@ -18,7 +18,6 @@ from eosctl.codecs.offsets_topic import canonical_partition, decode_offsets_key,
 from eosctl.codecs.record_batches import Batch, DamagedOffsets, MarkerType, decode_records, most_batch_bytes
 from eosctl.errors import EosctlError, Unreachable, UsageError
 from eosctl.late_pattern import late_pattern
-from eosctl.model.audit import OffsetRange
 from eosctl.model.groups import CONSUMER_OFFSETS
 from eosctl.model.names import TRANSACTION_LOG, ProducerIdAndEpoch, TopicPartition
 from eosctl.model.offsets import MalformedValue, OffsetKey
@@ -26,7 +25,7 @@ from eosctl.model.records import Record, RecordState
 from eosctl.model.skipped import Cause, Coverage, Skipped, Unread, read_or_skip
 from eosctl.model.text import first_few
 from eosctl.model.times import CLOCKS_MS
-from eosctl.model.topics import PartitionOffsets
+from eosctl.model.topics import OffsetRange, PartitionOffsets
 from eosctl.model.tracing import (
     Absence,
     CommittedOffset,

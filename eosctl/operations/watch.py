@@ -40,7 +40,8 @@ from eosctl.operations.offsets import show_offsets
 from eosctl.operations.profiles import chosen_profile, triage_under, worker_settings_in
 from eosctl.operations.session import Session
 from eosctl.operations.session_options import Advance, Reporter, SessionOptions
-from eosctl.operations.transactions import LogRequest, list_transactions, read_churn
+from eosctl.operations.transaction_log import LogRequest, read_churn
+from eosctl.operations.transactions import list_transactions
 from eosctl.sources.cluster_reader import KeptFacts
 from eosctl.sources.group_belongings import SAMPLE_TOPICS
 from eosctl.version import __version__

@@ -11,10 +11,11 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from eosctl.model.audit import AuditedTopic, AuditPlan, OffsetRange, PartitionBounds, RangeEvidence
+from eosctl.model.audit import AuditedTopic, AuditPlan, PartitionBounds, RangeEvidence
 from eosctl.model.ledger import Advance, CommittedRange, Cursor, LedgerRange, LedgerRangeKind
 from eosctl.model.names import TopicPartition
 from eosctl.model.skipped import Skipped
+from eosctl.model.topics import OffsetRange
 
 # The first offset to read in each partition, by the cursor of the job, and the gap between the two.
 #

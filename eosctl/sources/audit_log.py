@@ -45,9 +45,9 @@ from eosctl.sources.kafka_topics import topic_ids
 
 if TYPE_CHECKING:
     from eosctl.clients.messages import Response
-    from eosctl.model.audit import AuditPlan, OffsetRange
+    from eosctl.model.audit import AuditPlan
     from eosctl.model.client_properties import ClientProperties
-    from eosctl.model.topics import PartitionOffsets
+    from eosctl.model.topics import OffsetRange, PartitionOffsets
 
 
 # A partition's batches for who has to go on behind damage: what could not be read is passed over, and kept.

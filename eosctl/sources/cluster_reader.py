@@ -25,12 +25,12 @@ from eosctl.model.transaction_log import LoggedHolders
 from eosctl.model.workers import LiveOwners, possible_groups
 
 if TYPE_CHECKING:
-    from eosctl.model.acl_plan import ClusterAcls
+    from eosctl.model.acls import ClusterAcls
     from eosctl.model.client_roles import ConnectorConfig
     from eosctl.model.config_topic import ClusterFacts, ConfigTopicLog
     from eosctl.model.evidence import InternalTopic, Preflight, Topics, TransactionLog, WorkerEvidence
     from eosctl.model.groups import ConnectGroup, ConsumerMembers, Groups, ListedGroup, ShareGroups
-    from eosctl.model.hanging import FirstBatch, OpenTransaction, PendingCommit, TransactionalIdAccess, WaitingGroup
+    from eosctl.model.hanging import FirstBatch, OpenTransaction, PendingCommit, WaitingGroup
     from eosctl.model.offsets import ConnectorOffset, KnownPhase, OffsetsTopic, StorePlace
     from eosctl.model.timeline import TimelineFacts
     from eosctl.model.times import ClusterClock
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         AnsweredProducers,
         Described,
         ListedTransactions,
+        TransactionalIdAccess,
         TransactionState,
     )
     from eosctl.model.versions import KafkaVersion, Release

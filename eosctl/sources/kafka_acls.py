@@ -10,7 +10,6 @@ from eosctl.clients.errors import protocol_error
 from eosctl.clients.messages import BROKER_RESOURCE, Response, describe_acls, describe_configs
 from eosctl.clients.wire import Wire
 from eosctl.errors import EosctlError, NotAuthorized, Unsupported
-from eosctl.model.acl_plan import ClusterAcls
 from eosctl.model.acls import (
     ALLOW_EVERYONE,
     OPERATION_CODES,
@@ -20,6 +19,7 @@ from eosctl.model.acls import (
     SUPER_USERS,
     WILDCARD,
     AclBinding,
+    ClusterAcls,
     PatternType,
     ResourcePattern,
     ResourceType,

@@ -26,7 +26,6 @@ from eosctl.codecs.record_batches import Batch, EndTransactionMarker, decode_ent
 from eosctl.codecs.transaction_log import KEY_VERSION, decode_log_record, encode_transaction_log_key, may_begin_with
 from eosctl.errors import EosctlError, NotAuthorized, Refused, Throttled, Unreachable, UsageError
 from eosctl.model.acls import ResourceType
-from eosctl.model.hanging import TransactionalIdAccess
 from eosctl.model.names import TRANSACTION_LOG, ProducerIdAndEpoch, TopicPartition, coordinator_partition
 from eosctl.model.records import Entry, IsolationLevel
 from eosctl.model.skipped import Cause, Skipped, read_or_skip
@@ -45,6 +44,7 @@ from eosctl.model.transactions import (
     ActiveProducer,
     AnsweredProducers,
     Described,
+    TransactionalIdAccess,
     TransactionDescription,
     TransactionState,
 )

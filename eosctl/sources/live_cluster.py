@@ -54,16 +54,16 @@ from eosctl.sources.listed_transactions import listed_transactions
 
 if TYPE_CHECKING:
     from eosctl.clients.wire import Wire
-    from eosctl.model.acl_plan import ClusterAcls
+    from eosctl.model.acls import ClusterAcls
     from eosctl.model.client_roles import ConnectorConfig
     from eosctl.model.evidence import InternalTopic, Preflight, Topics, TransactionLog
     from eosctl.model.groups import ConsumerMembers, ListedGroup, ShareGroups
-    from eosctl.model.hanging import FirstBatch, OpenTransaction, PendingCommit, TransactionalIdAccess, WaitingGroup
+    from eosctl.model.hanging import FirstBatch, OpenTransaction, PendingCommit, WaitingGroup
     from eosctl.model.offsets import ConnectorOffset, KnownPhase, OffsetsTopic, StorePlace
     from eosctl.model.records import Record
     from eosctl.model.times import ClusterClock
     from eosctl.model.transaction_log import LogEnd, TransactionLogRecords
-    from eosctl.model.transactions import Described, ListedTransactions, TransactionState
+    from eosctl.model.transactions import Described, ListedTransactions, TransactionalIdAccess, TransactionState
     from eosctl.model.versions import KafkaVersion, Release
     from eosctl.sources.cluster_reader import Configs, ProducersByPartition, ReadTopics, Replicas, Servers
     from eosctl.sources.discovery import Connections, Discovery

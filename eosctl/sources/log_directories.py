@@ -52,11 +52,11 @@ from eosctl.codecs.transaction_log import decode_log_record
 from eosctl.errors import ConfigError, Undecodable, Unsupported, UsageError, reason_of
 from eosctl.files import CHECKPOINT, PRODUCER_STATE, open_file, read_bounded, read_content
 from eosctl.late_pattern import late_pattern
-from eosctl.model.audit import AuditPlan, OffsetRange
+from eosctl.model.audit import AuditPlan
 from eosctl.model.names import TRANSACTION_LOG, ProducerIdAndEpoch, TopicPartition
 from eosctl.model.records import Record
 from eosctl.model.skipped import Skipped
-from eosctl.model.topics import PartitionOffsets
+from eosctl.model.topics import OffsetRange, PartitionOffsets
 from eosctl.model.tracing import AbortedTransaction, OpenTransaction, ProducerState
 from eosctl.model.transaction_log import LogRecord
 from eosctl.sources.audit_log import ControlBatch, DataBatch, LogItem, LogSource

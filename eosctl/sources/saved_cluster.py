@@ -10,7 +10,7 @@ from eosctl.codecs.record_lines import read_record_lines
 from eosctl.codecs.snapshot import decode_snapshot
 from eosctl.errors import EosctlError, Undecodable, Unreachable, Unsupported, UsageError
 from eosctl.files import RECORDS, SNAPSHOT, open_lines
-from eosctl.model.acl_plan import ClusterAcls
+from eosctl.model.acls import ClusterAcls
 from eosctl.model.client_roles import ConnectorConfig
 from eosctl.model.config_topic import ConfigRecord, ConfigTopicLog
 from eosctl.model.evidence import ClusterEvidence, InternalTopic, Preflight, Snapshot

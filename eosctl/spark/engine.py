@@ -30,8 +30,9 @@ from eosctl.engines.mirroring import BothSides, PairPiece, compare_piece
 from eosctl.engines.scanning import collecting_rarely
 from eosctl.engines.source_records import Block, RangeRecords, RecordFacts, RecordsAsked, range_records
 from eosctl.errors import EosctlError
-from eosctl.model.audit import AuditPlan, OffsetRange, StateKind, StateRow
+from eosctl.model.audit import AuditPlan, StateKind, StateRow
 from eosctl.model.mirror import EqualPiece
+from eosctl.model.topics import OffsetRange
 from eosctl.sources.audit_log import ClusterSource
 from eosctl.spark.executor_access import ExecutorAccess
 from eosctl.spark.range_frame import (

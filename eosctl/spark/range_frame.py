@@ -24,7 +24,8 @@ from eosctl import errors
 from eosctl.engines.scanning import scan_range
 from eosctl.errors import EosctlError, NotAuthorized, Undecodable
 from eosctl.late_pattern import late_pattern
-from eosctl.model.audit import AuditPlan, OffsetRange, StateKind, StateRow
+from eosctl.model.audit import AuditPlan, StateKind, StateRow
+from eosctl.model.topics import OffsetRange
 from eosctl.sources.audit_log import ClusterSource
 from eosctl.spark.executor_access import ExecutorAccess
 

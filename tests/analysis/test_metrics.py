@@ -32,7 +32,6 @@ from eosctl.model.hanging import (
     LastStableOffsets,
     OpenTransaction,
     PartitionStability,
-    TransactionalIdAccess,
     UnknownAge,
     Verdict,
 )
@@ -49,6 +48,7 @@ from eosctl.model.transactions import (
     ListedTransaction,
     Ownership,
     TaskOwner,
+    TransactionalIdAccess,
     TransactionList,
     TransactionState,
 )

@@ -31,7 +31,7 @@ from eosctl.model.config_topic import (
 )
 from eosctl.model.evidence import ClusterEvidence, InternalTopic, Snapshot, TransactionLog, WorkerEvidence
 from eosctl.model.groups import ConnectGroup, GroupMember, ListedGroup
-from eosctl.model.hanging import PartitionProducers, PendingCommit, ProducersFacts, TransactionalIdAccess, WaitingGroup
+from eosctl.model.hanging import PartitionProducers, PendingCommit, ProducersFacts, WaitingGroup
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
 from eosctl.model.offsets import KnownPhase, OffsetsFacts, OffsetsPartition, OffsetsTopic, StorePlace, WorkerSettings
 from eosctl.model.records import RecordState
@@ -45,7 +45,7 @@ from eosctl.model.transaction_log import (
     TransactionLogRecord,
     TransactionLogValue,
 )
-from eosctl.model.transactions import ActiveProducer, TransactionDescription, TransactionState
+from eosctl.model.transactions import ActiveProducer, TransactionalIdAccess, TransactionDescription, TransactionState
 from eosctl.model.versions import KafkaVersion, Release
 from eosctl.model.workers import ConnectFacts, ConnectorStatus, TaskStatus, WorkerFacts
 from tests.analysis.offset_records import record, topic

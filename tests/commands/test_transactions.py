@@ -14,11 +14,11 @@ from eosctl.codecs.record_batches import MarkerType
 from eosctl.codecs.snapshot import encode_snapshot
 from eosctl.errors import UsageError
 from eosctl.model.evidence import Snapshot
-from eosctl.model.hanging import PartitionProducers, ProducersFacts, TransactionalIdAccess
+from eosctl.model.hanging import PartitionProducers, ProducersFacts
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
 from eosctl.model.skipped import Skipped
 from eosctl.model.topics import PartitionOffsets
-from eosctl.model.transactions import ActiveProducer, TransactionDescription, TransactionState
+from eosctl.model.transactions import ActiveProducer, TransactionalIdAccess, TransactionDescription, TransactionState
 from eosctl.model.workers import ConnectFacts, ConnectorStatus
 from eosctl.operations.transactions import wanted_partitions
 from eosctl.sources.cluster_reader import wanted_of

@@ -9,8 +9,9 @@ from aiokafka.record.util import calc_crc32c
 
 from eosctl.codecs.record_batches import CODEC_AT, SHORTEST_BATCH, Codec, iter_batches
 from eosctl.engines.mirroring import BothSides, PairJob
-from eosctl.model.audit import AuditedTopic, AuditPlan, OffsetRange, PartitionBounds, TopicRole
+from eosctl.model.audit import AuditedTopic, AuditPlan, PartitionBounds, TopicRole
 from eosctl.model.mirror import PartitionPair, TopicPair
+from eosctl.model.topics import OffsetRange
 from eosctl.sources.audit_log import DataBatch, LogItem, LogSource
 
 CRC_AT = 17

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from eosctl.engines.source_audit import TableComparison
 from eosctl.errors import ConfigError, Refused
-from eosctl.model.audit import AuditPlan, AuditVerdict, OffsetRange
+from eosctl.model.audit import AuditPlan, AuditVerdict
 from eosctl.model.source_audit import (
     CapturedTable,
     ColumnKind,
@@ -21,6 +21,7 @@ from eosctl.model.source_audit import (
     SourcePoint,
     TableColumn,
 )
+from eosctl.model.topics import OffsetRange
 from eosctl.sources.source_tables import SourceChunk
 from tests.engines.mirror_logs import Log, Written, batch
 

@@ -15,8 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eosctl.engines.source_audit import TableComparison
-from eosctl.model.audit import AuditPlan, OffsetRange
+from eosctl.model.audit import AuditPlan
 from eosctl.model.source_audit import CapturedTable, ColumnKind, Handling, RowDifference, SourcePoint, TableColumn
+from eosctl.model.topics import OffsetRange
 from eosctl.sources.source_tables import SourceChunk
 from tests.engines.mirror_logs import Log, Written, batch
 

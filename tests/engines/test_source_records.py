@@ -13,8 +13,9 @@ from eosctl.analysis.source_audit import RowReader, SeenByAll
 from eosctl.engines.source_audit import TableComparison
 from eosctl.engines.source_records import RangeRecords, RecordsAsked, SourceRecord, range_records
 from eosctl.errors import Undecodable
-from eosctl.model.audit import AuditPlan, OffsetRange
+from eosctl.model.audit import AuditPlan
 from eosctl.model.source_audit import Handling, RowDifference, SourcePoint
+from eosctl.model.topics import OffsetRange
 from eosctl.sources.audit_log import LogItem
 from eosctl.sources.source_tables import SourceChunk
 from tests.engines.mirror_logs import Log, Written, batch, sealed

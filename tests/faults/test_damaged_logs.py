@@ -9,9 +9,9 @@ from confluent_kafka import Producer
 from eosctl.clients.wire import Wire
 from eosctl.codecs.record_batches import Codec, DamagedOffsets, iter_batches
 from eosctl.errors import Undecodable
-from eosctl.model.audit import OffsetRange
 from eosctl.model.client_properties import ClientProperties
 from eosctl.model.names import TopicPartition
+from eosctl.model.topics import OffsetRange
 from eosctl.sources.audit_log import DataBatch, read_range
 from eosctl.sources.kafka_log import partition_offsets, read_log
 from tests.attack.bombs import batch, one_record

@@ -21,8 +21,9 @@ from confluent_kafka.admin import AdminClient
 from eosctl.analysis.source_audit import RowReader, SeenByAll
 from eosctl.codecs.client_properties import client_properties
 from eosctl.engines.source_records import RecordsAsked, range_records
-from eosctl.model.audit import AuditedTopic, AuditPlan, OffsetRange, SparkOptions, TopicRole
+from eosctl.model.audit import AuditedTopic, AuditPlan, SparkOptions, TopicRole
 from eosctl.model.source_audit import CapturedTable, ColumnKind, Handling, TableColumn
+from eosctl.model.topics import OffsetRange
 from eosctl.sandbox.java import find_java
 from eosctl.sources.audit_log import OpenCluster
 from eosctl.spark import engine

@@ -14,8 +14,8 @@ from msgspec.structs import replace
 from eosctl.analysis.phases import possible_phases
 from eosctl.codecs.connector_files import connector_of
 from eosctl.errors import UsageError
-from eosctl.model.acl_plan import ClusterAcls, PlannedBinding
-from eosctl.model.acls import AclBinding, Operation, ResourceType, topic
+from eosctl.model.acl_plan import PlannedBinding
+from eosctl.model.acls import AclBinding, ClusterAcls, Operation, ResourceType, topic
 from eosctl.model.client_properties import Property
 from eosctl.model.client_roles import ConnectCluster, ConnectorConfig
 from eosctl.model.config_topic import ClusterFacts, ConfigTopicLog, ConnectorConfigRecord, Origin

@@ -21,7 +21,6 @@ from eosctl.model.audit import (
     PartitionBounds,
     TopicRole,
 )
-from eosctl.model.hanging import TransactionalIdAccess
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
 from eosctl.model.report import Finding, Severity, exit_code
 from eosctl.model.skipped import Cause, Skipped
@@ -36,6 +35,7 @@ from eosctl.model.transactions import (
     ActiveProducer,
     AnsweredProducers,
     ListedTransactions,
+    TransactionalIdAccess,
     TransactionDescription,
     TransactionListing,
     TransactionState,

@@ -7,7 +7,7 @@ from eosctl.codecs.snapshot import encode_snapshot
 from eosctl.errors import NotAuthorized, Unreachable, UsageError
 from eosctl.model.config_topic import ClusterFacts, ConfigTopicLog
 from eosctl.model.evidence import InternalTopic, Snapshot
-from eosctl.model.hanging import NO_LEADER, PendingCommit, ProducersFacts, TransactionalIdAccess
+from eosctl.model.hanging import NO_LEADER, PendingCommit, ProducersFacts
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
 from eosctl.model.skipped import Skipped
 from eosctl.model.topics import PartitionOffsets
@@ -16,6 +16,7 @@ from eosctl.model.transactions import (
     ActiveProducer,
     AnsweredProducers,
     ListedTransactions,
+    TransactionalIdAccess,
     TransactionListing,
     TransactionState,
 )

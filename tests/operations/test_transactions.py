@@ -11,15 +11,7 @@ from eosctl.analysis.metrics.samples import hanging_samples, transaction_samples
 from eosctl.errors import NotAuthorized, Refused, Unreachable, UsageError
 from eosctl.model.config_topic import ConfigRecord, ConfigTopicLog
 from eosctl.model.evidence import Snapshot
-from eosctl.model.hanging import (
-    NO_LEADER,
-    Advice,
-    Decision,
-    FirstBatch,
-    HangingReason,
-    LastStableOffsets,
-    TransactionalIdAccess,
-)
+from eosctl.model.hanging import NO_LEADER, Advice, Decision, FirstBatch, HangingReason, LastStableOffsets
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
 from eosctl.model.producer_epochs import IdChurn
 from eosctl.model.report import exit_code
@@ -40,6 +32,7 @@ from eosctl.model.transactions import (
     HiddenIds,
     ListedTransactions,
     Selection,
+    TransactionalIdAccess,
     TransactionDescription,
     TransactionListing,
     TransactionState,
@@ -52,18 +45,20 @@ from eosctl.operations.hanging import (
     last_stable_offsets,
     watch_last_stable_offsets,
 )
-from eosctl.operations.transactions import (
-    DescribeRequest,
+from eosctl.operations.transaction_log import (
     LogRequest,
-    ProducersRequest,
-    describe_transactions,
     fold_log,
-    list_producers,
-    list_transactions,
     log_history,
     narrower,
     read_churn,
     read_epoch_history,
+)
+from eosctl.operations.transactions import (
+    DescribeRequest,
+    ProducersRequest,
+    describe_transactions,
+    list_producers,
+    list_transactions,
 )
 from eosctl.render.answers.hanging import view_hanging
 from eosctl.sources.saved_cluster import SavedCluster
@@ -170,7 +165,7 @@ def test_of_very_many_ids_only_those_with_an_open_transaction_are_described(monk
     ("prefix", "hint"), [(None, "--prefix job-10`"), ("job-", "--prefix job-10`"), ("job-11", None)]
 )
 def test_a_history_of_too_many_ids_is_refused_with_a_prefix_that_has_fewer(monkeypatch, prefix, hint):
-    monkeypatch.setattr("eosctl.operations.transactions.MOST_IDS", 30)
+    monkeypatch.setattr("eosctl.operations.transaction_log.MOST_IDS", 30)
     names = [f"job-{number}" for number in range(10, 50)]
     value = TransactionLogValue(1, ProducerIdAndEpoch(9, 0), 60_000, TransactionState.EMPTY, None, NOW, -1)
     records = [TransactionLogRecord(0, at, NOW, name, value) for at, name in enumerate(names)]

@@ -14,13 +14,12 @@ from eosctl.exporter.exporter import Board
 from eosctl.exporter.otlp import OtlpPush
 from eosctl.model.config_topic import ClusterFacts, ConfigTopicLog
 from eosctl.model.evidence import InternalTopic
-from eosctl.model.hanging import TransactionalIdAccess
 from eosctl.model.names import ProducerIdAndEpoch
 from eosctl.model.report import exit_code
 from eosctl.model.skipped import Cause, Coverage, Skipped, not_asked
 from eosctl.model.topics import TopicFacts
 from eosctl.model.transaction_log import LogReading, TransactionLogRecords
-from eosctl.model.transactions import TransactionDescription, TransactionState
+from eosctl.model.transactions import TransactionalIdAccess, TransactionDescription, TransactionState
 from eosctl.model.watch import Answers, Cycle, Observation, Sample
 from eosctl.operations.evidence import EvidenceRequest
 from eosctl.operations.session import Session

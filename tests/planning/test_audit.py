@@ -6,10 +6,11 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from eosctl.errors import Bug
-from eosctl.model.audit import AuditedTopic, AuditPlan, OffsetRange, PartitionBounds, RangeEvidence, TopicRole
+from eosctl.model.audit import AuditedTopic, AuditPlan, PartitionBounds, RangeEvidence, TopicRole
 from eosctl.model.ledger import Advance, CommittedRange, Cursor, LedgerRange, LedgerRangeKind
 from eosctl.model.names import TopicPartition
 from eosctl.model.skipped import Skipped
+from eosctl.model.topics import OffsetRange
 from eosctl.planning.audit import LARGEST_RANGE, SMALLEST_RANGE, Resumption, advance, newly_read, plan_ranges, resume
 
 PLACE = TopicPartition("orders", 0)

@@ -17,7 +17,6 @@ from eosctl.model.audit import (
     EpochPoint,
     Gap,
     Growth,
-    OffsetRange,
     PartitionBounds,
     RangeEvidence,
     Stall,
@@ -27,6 +26,7 @@ from eosctl.model.audit import (
 )
 from eosctl.model.report import Finding, Severity
 from eosctl.model.skipped import Skipped
+from eosctl.model.topics import OffsetRange
 from eosctl.model.transaction_log import TransactionalIdHolder
 from tests.render.rich_findings import RICH_FINDINGS
 

@@ -11,10 +11,9 @@ from aiokafka.record.default_records import DefaultRecordBatchBuilder
 from eosctl.codecs.record_batches import DamagedOffsets, MarkerType
 from eosctl.codecs.transaction_log import encode_transaction_log_key
 from eosctl.errors import ConfigError, Undecodable, UsageError
-from eosctl.model.audit import OffsetRange
 from eosctl.model.names import TRANSACTION_LOG, TopicPartition
 from eosctl.model.records import Record
-from eosctl.model.topics import PartitionOffsets
+from eosctl.model.topics import OffsetRange, PartitionOffsets
 from eosctl.model.transaction_log import LogEnd
 from eosctl.sources import kafka_transactions, log_directories
 from eosctl.sources.audit_log import LogItem

@@ -9,8 +9,9 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from msgspec.structs import replace
 
 from eosctl.clients.wire import Wire
-from eosctl.model.audit import AuditedTopic, AuditPlan, OffsetRange, TopicRole
+from eosctl.model.audit import AuditedTopic, AuditPlan, TopicRole
 from eosctl.model.client_properties import ClientProperties
+from eosctl.model.topics import OffsetRange
 from eosctl.operations.audit_topics import AuditScope, read_bounds
 from eosctl.planning.audit import plan_ranges, resume
 from eosctl.sources.audit_log import DataBatch, read_range

@@ -15,8 +15,9 @@ from eosctl.codecs.client_properties import client_properties
 from eosctl.engines.auditing import Engine, Progress, run_audit
 from eosctl.engines.local import LocalEngine
 from eosctl.errors import ConfigError, NotAuthorized, UsageError
-from eosctl.model.audit import AuditPlan, OffsetRange
+from eosctl.model.audit import AuditPlan
 from eosctl.model.client_properties import ClientProperties
+from eosctl.model.topics import OffsetRange
 from eosctl.render.answers.audit import view_audit
 from eosctl.render.formats import Output, text_of_envelope
 from eosctl.sandbox.java import find_java

@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 
 from eosctl.errors import EXIT_FINE, EXIT_FOUND
 from eosctl.executors.audit_export import write_spark_bundle
-from eosctl.model.audit import OffsetRange, StateKind, StateRow
+from eosctl.model.audit import StateKind, StateRow
+from eosctl.model.topics import OffsetRange
 from eosctl.spark.range_frame import ARROW, NO_BUCKET, decode_rows, encode_flagged, encode_rows, flagged
 from eosctl.spark.session import archive_options
 from eosctl.spark.worker_daemon import prefer_installed

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from eosctl.analysis.audit.batches import Decode, Entry, Header, Marker, first_time
 from eosctl.analysis.audit.key_scan import KeyScan, Tracked, none_tracked
 from eosctl.analysis.audit.sessions import SessionScan, merge_producers
-from eosctl.model.audit import Gap, OffsetRange, TopicRole
+from eosctl.model.audit import Gap, TopicRole
 from eosctl.model.audit_states import (
     Damage,
     GrowthPoint,
@@ -25,6 +25,7 @@ from eosctl.model.audit_states import (
     ProducerState,
     TransactionItem,
 )
+from eosctl.model.topics import OffsetRange
 
 # Summary of a range's batches: counts, gaps, damages, growth. Merges with the next range of the partition.
 #

@@ -68,7 +68,7 @@ def log(
       eosctl transactions log connect-cluster-orders-0 --history -b broker:9092
       eosctl transactions log --segment __transaction_state-9/00000000000000000000.log --partitions 50
     """
-    from eosctl.operations.transactions import LogRequest, fold_log, log_history
+    from eosctl.operations.transaction_log import LogRequest, fold_log, log_history
 
     names = frozenset(transactional_ids or ())
     request = LogRequest(names, tuple(segment or ()), partitions, expiration_ms, config_topic)
@@ -102,7 +102,7 @@ def history(
       eosctl transactions history --prefix billing- -b broker:9092 --group-id connect-cluster
       eosctl transactions history billing-0 --segment __transaction_state-9/00000000000000000000.log
     """
-    from eosctl.operations.transactions import LogRequest, read_epoch_history
+    from eosctl.operations.transaction_log import LogRequest, read_epoch_history
 
     names = frozenset(transactional_ids or ())
     if not names and prefix is None:
@@ -140,7 +140,7 @@ def churn(
       eosctl transactions churn --prefix billing- -b broker:9092
       eosctl transactions churn --segment __transaction_state-9/00000000000000000000.log --expiration-ms 604800000
     """
-    from eosctl.operations.transactions import LogRequest, read_churn
+    from eosctl.operations.transaction_log import LogRequest, read_churn
 
     request = LogRequest(frozenset(), tuple(segment or ()), partitions, expiration_ms, config_topic, prefix or "")
     with Session(options) as session:

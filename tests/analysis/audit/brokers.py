@@ -12,15 +12,10 @@ from aiokafka.record.util import calc_crc32c
 from msgspec.structs import replace
 
 from eosctl.codecs.record_batches import Batch, Codec, DamagedOffsets, MarkerType, decode_marker, iter_batches
-from eosctl.model.audit import (
-    AuditedTopic,
-    AuditPlan,
-    OffsetRange,
-    PartitionBounds,
-    TopicRole,
-)
+from eosctl.model.audit import AuditedTopic, AuditPlan, PartitionBounds, TopicRole
 from eosctl.model.names import TopicPartition
 from eosctl.model.skipped import Skipped
+from eosctl.model.topics import OffsetRange
 from eosctl.model.transaction_log import TransactionalIdHolder
 from eosctl.sources.audit_log import ControlBatch, DataBatch, LogItem, LogSource
 

@@ -11,9 +11,10 @@ from msgspec.structs import replace
 from eosctl.codecs.record_batches import Codec
 from eosctl.engines.auditing import AuditResult, run_audit
 from eosctl.engines.local import LocalEngine
-from eosctl.model.audit import AuditReport, OffsetRange, StateKind, StateRow, TopicRole
+from eosctl.model.audit import AuditReport, StateKind, StateRow, TopicRole
 from eosctl.model.ledger import Cursor
 from eosctl.model.names import TopicPartition
+from eosctl.model.topics import OffsetRange
 from eosctl.planning.audit import plan_ranges, resume
 from eosctl.render.answers.audit import view_audit
 from eosctl.render.formats import Output, text_of_envelope

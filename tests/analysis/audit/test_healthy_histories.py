@@ -9,8 +9,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from eosctl.codecs.record_batches import Codec
-from eosctl.model.audit import AuditVerdict, OffsetRange
+from eosctl.model.audit import AuditVerdict
 from eosctl.model.names import TopicPartition
+from eosctl.model.topics import OffsetRange
 from tests.analysis.audit.brokers import (
     CONFIGS,
     OFFSETS,

@@ -24,9 +24,10 @@ from eosctl.codecs.record_batches import (
     iter_batches,
 )
 from eosctl.engines.scanning import scan_range
-from eosctl.model.audit import AuditedTopic, AuditPlan, Gap, OffsetRange, PartitionBounds, StateRow, TopicRole
+from eosctl.model.audit import AuditedTopic, AuditPlan, Gap, PartitionBounds, StateRow, TopicRole
 from eosctl.model.audit_states import Damage, GrowthPoint, ItemKind, LogState, TransactionItem
 from eosctl.model.records import Record
+from eosctl.model.topics import OffsetRange
 from eosctl.sources.audit_log import DataBatch, LogItem, LogSource
 from tests.analysis.audit.brokers import ATTRIBUTES_AT, CRC_AT, Writer, Written, data_batch
 
