@@ -352,7 +352,6 @@ def main() -> None:
             file.flush()
         except OSError:  # the interpreter would try again at its end, and complain
             os.dup2(os.open(os.devnull, os.O_WRONLY), file.fileno())
-    gc.freeze()  # Python looks for cycles once more at its end: a tenth of a short command
     sys.exit(code)
 
 

@@ -253,3 +253,67 @@ def test_text_of_any_script_reaches_a_pipe_of_any_encoding(start, monkeypatch):
     monkeypatch.setenv("PYTHONIOENCODING", "ascii")
     stdout, _ = start("probe", "show", "-o", "plain", "bestellungen-ü", encoding="utf-8").communicate(timeout=30)
     assert stdout == "bestellungen-ü\t14\n"
+
+
+ENDING = """
+import sys
+from types import ModuleType
+
+class Freed:
+    def __del__(self, write=sys.__stderr__.write):
+        write("freed")
+
+def run():
+    import atexit, threading, time
+
+    def late():
+        time.sleep(0.1)
+        print("thread")
+
+    atexit.register(lambda: print("callback"))
+    threading.Thread(target=late).start()
+    sys.exit(3)
+
+sys.modules["eosctl.cli"] = ModuleType("eosctl.cli")
+sys.modules["eosctl.cli"].main = run
+sys.argv = ["eosctl", "probe"]
+freed = Freed()
+"""
+"""A program whose command leaves a thread and a callback behind; Python's own end frees an object."""
+ITSELF = "from eosctl.__main__ import main; main()"
+INSIDE = """
+import runpy
+try:
+    runpy.run_module("eosctl", run_name="__main__")
+except SystemExit as end:
+    sys.exit(end.code + 1)
+"""
+
+
+def ended(program: str, *options: str, **streams: Any) -> tuple[int, str, str]:
+    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | streams
+    ran = subprocess.run([sys.executable, *options, "-c", program], text=True, check=False, **streams)
+    return ran.returncode, ran.stdout, ran.stderr
+
+
+def test_threads_and_callbacks_end_before_the_process_does_at_once():
+    assert ended(ENDING + ITSELF) == (3, "thread\ncallback\n", "")
+
+
+@pytest.mark.parametrize("options", [("-W", "default"), ("-X", "dev")])
+def test_python_ends_as_always_where_it_is_to_warn_of_what_was_left_open(options):
+    assert ended(ENDING + ITSELF, *options) == (3, "thread\ncallback\n", "freed")
+
+
+def test_a_program_around_eosctl_has_the_last_word():
+    earlier = "import atexit; atexit.register(print, 'earlier')\n"
+    assert ended(ENDING + earlier + ITSELF) == (3, "thread\ncallback\nearlier\n", "freed")
+    assert ended(ENDING + INSIDE) == (4, "thread\ncallback\n", "freed")
+
+
+def test_output_that_is_lost_at_the_very_end_is_not_fine(monkeypatch):
+    monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        code, _, told = ended(ENDING + ITSELF, stdout=full)
+    assert code == 120
+    assert "No space left on device" in told
