@@ -236,6 +236,8 @@ def _asks_for_all(request: Request) -> bool:
 
 
 Done = Callable[[Response | None, EosctlError | None], None]
+Poll = Callable[[float, Callable[[], bool]], None]
+"""Wire.poll: sends and receives for so many seconds at most, and until the function says that it is enough."""
 
 AFTER_MUTE_S: Final = 0.005
 QUOTA_HINT: Final = (
@@ -270,6 +272,10 @@ class Callbacks:
                 self._raised.append(error)
 
         return call
+
+    @property
+    def failed(self) -> bool:
+        return bool(self._raised)
 
     def require_none_failed(self) -> None:
         """Raises what the first callback that failed raised, once."""
@@ -388,7 +394,7 @@ def _is_put_off(request: Request, response: Response) -> bool:
 class Pending:
     """A request in flight."""
 
-    def __init__(self, channel: Channel, request: Request, deadline: float, poll: Callable[[float], None]) -> None:
+    def __init__(self, channel: Channel, request: Request, deadline: float, poll: Poll) -> None:
         self._poll = poll
         self._channel = channel
         self._deadline = deadline
@@ -408,7 +414,7 @@ class Pending:
             remaining = self._deadline - monotonic()
             if remaining <= -GRACE_S:
                 raise self._channel.timed_out()
-            self._poll(min(1.0, max(0.0, remaining)))
+            self._poll(min(1.0, max(0.0, remaining)), lambda: self.landed)
         response, error = self._landed
         if error is not None:
             raise error

@@ -1,10 +1,11 @@
 """The time limit of a wait for something in the cluster, which is polled until then."""
 
-from collections.abc import Callable
-from concurrent.futures import Future
+import socket
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from threading import Thread
 from time import monotonic, sleep
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from eosctl.errors import TimedOut
 
@@ -32,17 +33,41 @@ class Deadline:
 
 
 def done_by(end: float, ask: Callable[[], T]) -> T:
-    """The result of `ask`, or its exception. TimeoutError at `end` (time.monotonic); `ask` is abandoned then.
-
-    For calls without a timeout: the system looks up a host's name for 5 s at each name server, and twice.
-    """
-    found: Future[T] = Future()
+    """The result of `ask`, or its exception. TimeoutError at `end` (time.monotonic); `ask` is abandoned then."""
+    found: list[T] = []
+    failed: list[BaseException] = []
 
     def run() -> None:
         try:
-            found.set_result(ask())
+            found.append(ask())
         except BaseException as error:  # noqa: BLE001  # raised where it is waited for
-            found.set_exception(error)
+            failed.append(error)
 
-    Thread(target=run, daemon=True).start()
-    return found.result(max(0.0, end - monotonic()))
+    asking = Thread(target=run, daemon=True)
+    asking.start()
+    asking.join(max(0.0, end - monotonic()))
+    if failed:
+        raise failed[0]
+    if not found:
+        raise TimeoutError
+    return found[0]
+
+
+def look_up(host: str, port: int, end: float) -> Sequence[tuple[Any, ...]]:
+    """The addresses of a host, as socket.getaddrinfo gives them; TimeoutError at `end` (time.monotonic).
+
+    The system looks up a name for 5 s at each name server, and twice; for an IP address it asks none.
+    """
+
+    def found() -> Sequence[tuple[Any, ...]]:
+        return socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+
+    return found() if _is_ip(host) else done_by(end, found)
+
+
+def _is_ip(host: str) -> bool:
+    for family in (socket.AF_INET, socket.AF_INET6):
+        with suppress(OSError, ValueError):
+            socket.inet_pton(family, host)
+            return True
+    return False

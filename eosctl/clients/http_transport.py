@@ -4,7 +4,6 @@ httpcore bounds each read from a socket, so a peer that drips its answer byte by
 step of an exchange gets the remaining time until its deadline (time.monotonic()).
 """
 
-import socket
 import time
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import httpcore
 
-from eosctl.clients.deadline import done_by
+from eosctl.clients.deadline import look_up
 from eosctl.clients.http_url import HttpUrl
 from eosctl.version import __version__
 
@@ -226,7 +225,7 @@ class _Stream(httpcore.NetworkStream):
 def _addresses(host: str, port: int, end: float) -> list[str]:
     """The IP addresses of a host: all of them share the time, and the connection uses a checked one."""
     try:
-        found = done_by(end, lambda: socket.getaddrinfo(host, port, type=socket.SOCK_STREAM))
+        found = look_up(host, port, end)
     except TimeoutError as error:
         raise httpcore.ConnectTimeout(f"the name {host} is not resolved") from error
     except (OSError, UnicodeError) as error:

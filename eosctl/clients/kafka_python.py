@@ -5,9 +5,11 @@ import socket
 import ssl
 import sys
 from collections.abc import Callable
+from time import monotonic
 from typing import Any, Final
 
 import kafka.net.connection
+import kafka.net.selector
 import kafka.protocol.parser
 from kafka.errors import CorrelationIdError, KafkaConnectionError, KafkaProtocolError
 from kafka.net.inet import KafkaNetSocket, create_connection
@@ -19,7 +21,7 @@ from kafka.protocol.metadata import ApiVersionsResponse
 from kafka.protocol.parser import KafkaProtocol
 from kafka.protocol.schemas.fields.struct import StructField
 
-from eosctl.clients.deadline import done_by
+from eosctl.clients.deadline import look_up
 from eosctl.errors import ConfigError
 from eosctl.model.client_properties import ClientProperties, is_broker_address
 from eosctl.version import __version__
@@ -255,6 +257,7 @@ StructField.compiled_encode_into = _encoder
 # 4. An answer that cannot be decoded closes the connection, whatever its decoder raises, and the request is named. The
 #    library's decoder lets some exceptions pass, after which nothing is answered, and takes a last text that is cut.
 # 5. To look up a broker's name takes no longer than to connect may.
+# 6. A request is sent at once: the library would wait for two turns of its loop until it tries.
 #
 # These override private names of the library, so look here first when its version changes. Imports kafka at once:
 # import this module where a connection is made, and not before.
@@ -293,6 +296,27 @@ class WholeAnswers(KafkaProtocol):  # type: ignore[misc]  # the library is untyp
 kafka.net.connection.KafkaProtocol = WholeAnswers
 
 
+class PromptTransport(KafkaTCPTransport):  # type: ignore[misc]  # the library is untyped
+    def write(self, data: bytes) -> None:
+        if self._writing or self._closed or not self._write:
+            super().write(data)
+            return
+        try:
+            sent = self._sock.send(data)
+        except OSError:  # the library's loop meets it again, and ends the connection
+            sent = 0
+        self.last_write = monotonic()
+        if sent < len(data):
+            super().write(memoryview(data)[sent:])
+
+
+def _no_trace(*_: object) -> None:
+    """The library's loop has twenty lines for its own log in each turn."""
+
+
+kafka.net.selector.log_trace = _no_trace
+
+
 class ClosingSocket(KafkaNetSocket):  # type: ignore[misc]  # the library is untyped
     SCHEMES = (CLOSING_SCHEME,)
 
@@ -307,7 +331,7 @@ class ClosingSocket(KafkaNetSocket):  # type: ignore[misc]  # the library is unt
 def _require_name(host: str, port: int, end: float) -> None:
     """Raises where the name leads nowhere by then (time.monotonic). The library looks it up once more, in no time."""
     try:
-        done_by(end, lambda: socket.getaddrinfo(host, port, type=socket.SOCK_STREAM))
+        look_up(host, port, end)
     except OSError as error:
         raise KafkaConnectionError("DNS Resolution failure") from error
 
@@ -324,7 +348,7 @@ class ClosingManager(KafkaConnectionManager):  # type: ignore[misc]  # the libra
             context = self.config["ssl_context"]
             transport = KafkaSSLTransport(self._net, sock, host=node.host, ssl_context=context)
         else:
-            transport = KafkaTCPTransport(self._net, sock, host=node.host)
+            transport = PromptTransport(self._net, sock, host=node.host)
         try:
             await transport.handshake()
         except BaseException as error:

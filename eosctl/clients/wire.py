@@ -4,7 +4,7 @@ import heapq
 import signal
 import threading
 from collections import defaultdict, deque
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import count
 from time import monotonic
@@ -42,14 +42,18 @@ class _Queued(NamedTuple, Generic[Item]):
     request: Request
 
 
+def _at_once() -> bool:
+    return True
+
+
 class Channels(Protocol):
     """Who opens connections for a Window, and lets time pass on them: a Wire."""
 
     def channel(self, node_id: int, deadline: float, lane: int = 0) -> "Channel | None":
         """The channel to broker `node_id`, opened if need be; None while it is connecting or backing off."""
 
-    def poll(self, timeout_s: float) -> None:
-        """Sends and receives pending bytes, waiting `timeout_s` at most."""
+    def poll(self, timeout_s: float, done: Callable[[], bool] = _at_once) -> None:
+        """Sends and receives pending bytes, at least once, until `done`; waits `timeout_s` at most."""
 
 
 class Window(Generic[Item]):
@@ -137,8 +141,12 @@ class Window(Generic[Item]):
             self._promote(now)
             for node_id in [node_id for node_id, queue in self._ready.items() if queue]:
                 self._send(node_id)
-            if not self._answers:
-                self._wire.poll(self._patience(now))
+            if not self._answers:  # what is still queued waits for a connection, or for room on it: one turn shows that
+                is_all_sent = not any(self._ready.values())
+                self._wire.poll(self._patience(now), self._has_answer if is_all_sent else _at_once)
+
+    def _has_answer(self) -> bool:
+        return bool(self._answers)
 
     def _patience(self, now: float) -> float:
         due = self._delayed[0][0] if self._delayed else now + LONGEST_WAIT_S
@@ -403,9 +411,12 @@ class Wire:
             raise
         self.properties = replace(self.properties, cluster_id=found)
 
-    def poll(self, timeout_s: float) -> None:
-        with self._uninterrupted():
+    def poll(self, timeout_s: float, done: Callable[[], bool] = _at_once) -> None:
+        end = monotonic() + timeout_s
+        with self._uninterrupted() as interrupts:
             self._net.poll(timeout_ms=1000 * timeout_s)
+            while not (done() or interrupts or self._callbacks.failed) and (left := end - monotonic()) > 0:
+                self._net.poll(timeout_ms=1000 * left)
         self._polled_at = monotonic()
         self._callbacks.require_none_failed()
         self.requests.look()
@@ -500,8 +511,7 @@ class Wire:
             except (Unreachable, Undecodable) as error:
                 failures.append(error)
                 continue
-            del self._channels[seed.node_id, 0]
-            channel.connection.close()
+            self._adopt(seed.node_id, channel)
             return
         if len(failures) == 1:
             raise failures[0]
@@ -509,14 +519,27 @@ class Wire:
         kind = next(kind for kind in kinds if any(isinstance(failure, kind) for failure in failures))
         raise kind("no bootstrap server answers: " + "; ".join(failure.message for failure in failures))
 
+    def _adopt(self, seed: str, channel: Channel) -> None:
+        """Goes on with the connection to a bootstrap server if a broker advertises the same address; ends it if not."""
+        del self._channels[seed, 0]
+        same = (each.node_id for each in self.brokers() if f"{each.host}:{each.port}" == channel.peer.address)
+        node_id = next(same, None)
+        if node_id is None:
+            channel.connection.close()
+        else:
+            self._channels[node_id, 0], self._identities[node_id, 0] = channel, None
+
     @contextmanager
-    def _uninterrupted(self) -> Iterator[None]:
-        """Hold Ctrl-C back while kafka-python runs: its loop catches every exception, KeyboardInterrupt too."""
+    def _uninterrupted(self) -> Iterator[Sequence[object]]:
+        """Hold Ctrl-C back while kafka-python runs: its loop catches every exception, KeyboardInterrupt too.
+
+        Gives the interrupts that were held back until now.
+        """
         handler = signal.getsignal(signal.SIGINT)
-        if threading.current_thread() is not threading.main_thread() or not callable(handler):
-            yield
-            return
         caught: list[tuple[int, FrameType | None]] = []
+        if threading.current_thread() is not threading.main_thread() or not callable(handler):
+            yield caught
+            return
 
         def hold(number: int, frame: FrameType | None) -> None:
             caught.append((number, frame))
@@ -524,7 +547,7 @@ class Wire:
 
         signal.signal(signal.SIGINT, hold)
         try:
-            yield
+            yield caught
         finally:
             signal.signal(signal.SIGINT, handler)
             if caught:

@@ -176,6 +176,17 @@ def test_a_second_bootstrap_server_is_enough(sandbox, closed_address):
 
 
 @pytest.mark.kafka
+@pytest.mark.parametrize(("host", "requests"), [("127.0.0.1", 2), ("localhost", 3)])
+def test_a_connection_to_an_address_that_the_broker_advertises_is_kept_and_a_new_one_names_its_cluster(
+    sandbox, host, requests
+):
+    servers = sandbox.bootstrap_servers.replace("127.0.0.1", host)
+    with wire_to(servers) as wire:
+        wire.request_any(list_transactions())
+        assert wire.requests.total == requests, "Metadata once for each connection"
+
+
+@pytest.mark.kafka
 def test_a_wire_can_be_used_again_after_it_was_closed(sandbox):
     with wire_to(sandbox.bootstrap_servers) as wire:
         assert wire.cluster_id == sandbox.cluster_id

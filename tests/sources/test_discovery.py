@@ -15,7 +15,6 @@ from cryptography.x509.oid import NameOID
 from msgspec.structs import replace
 
 from eosctl.analysis.offsets import OffsetsFold
-from eosctl.clients import http_transport
 from eosctl.clients.rest import InternalAddress, RestClient
 from eosctl.clients.rest_identity import DiscoveredUrl, WorkerUrl
 from eosctl.codecs.client_properties import resolve_principal
@@ -266,7 +265,7 @@ def test_a_name_that_leads_elsewhere_at_the_second_connection_is_not_connected_t
         resolved.append(next(answers))
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (resolved[-1], port))]
 
-    monkeypatch.setattr(http_transport.socket, "getaddrinfo", getaddrinfo)
+    monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
     url = DiscoveredUrl.of("http://evil.example:1", lambda: reach.client_properties, None, is_here=False)
     with pytest.raises(EosctlError):
         read_worker(url, 0.2)
