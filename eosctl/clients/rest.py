@@ -4,7 +4,6 @@ import json
 import time
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
@@ -44,6 +43,7 @@ if TYPE_CHECKING:
     from eosctl.clients.http_transport import HttpAnswer, HttpClient, HttpRequest
 
 
+Q = TypeVar("Q")
 T = TypeVar("T")
 
 RETRY_PAUSE_S = 0.25
@@ -306,6 +306,19 @@ NOT_TEXT: Final = "cannot be cast to class java.lang.String"
 PARALLEL: Final = 8
 
 
+def at_once(ask: Callable[[Q], T], questions: Sequence[Q], most: int = PARALLEL) -> list[T]:
+    """The answers in their order, from so many threads at most; a single question needs none.
+
+    To load the module takes as long as a request.
+    """
+    if len(questions) < 2:
+        return [ask(each) for each in questions]
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(max_workers=min(most, len(questions))) as pool:
+        return list(pool.map(ask, questions))
+
+
 def ask_worker(urls: Sequence[str], timeout_s: float, ask: Callable[[RestClient], T]) -> T:
     """The result of `ask` from the first of these workers that answers; Refused without a known address.
 
@@ -370,8 +383,8 @@ def _one_by_one(rest: RestClient, kinds: tuple[str, ...]) -> dict[str, dict[str,
                 return None
             raise
 
-    with ThreadPoolExecutor(max_workers=PARALLEL) as pool, decoding(f"{rest.url} answered no connector"):
-        found = dict(zip(names, pool.map(one, names), strict=True))
+    with decoding(f"{rest.url} answered no connector"):
+        found = dict(zip(names, at_once(one, names), strict=True))
     return {name: each for name, each in found.items() if each is not None}
 
 

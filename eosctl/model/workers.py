@@ -144,11 +144,15 @@ class WorkerTrust(Struct, frozen=True):
 
 
 class FoundWorkers(Struct, frozen=True):
-    """The members of a Connect group by address; unlisted is why they are not known, by the name of that question."""
+    """The members of a Connect group by address; unlisted is why they are not known, by the name of that question.
+
+    facts are the answers of those that were reached.
+    """
 
     reached: tuple[str, ...] = ()
     unread: Mapping[str, Skipped] = field(default_factory=dict)
     unlisted: Mapping[str, Skipped] = field(default_factory=dict)
+    facts: "Mapping[str, WorkerFacts]" = field(default_factory=dict)
 
     @property
     def silent(self) -> Mapping[str, Skipped]:

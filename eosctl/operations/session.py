@@ -66,6 +66,8 @@ class Session:
             self.wire.close()
         for url in self._worker_urls():
             url.close()
+        if self._discovery is not None:
+            self._discovery.close()
         self.conclude(error)
 
     def _worker_urls(self) -> Iterator[WorkerUrl]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -44,27 +43,35 @@ MOST_LINES: Final = 20
 """Of a trace, and each line is cut as well: a snapshot keeps those of all FAILED tasks."""
 
 
-def read_connect(urls: Sequence[str], timeout_s: float) -> ConnectFacts:
-    """The workers at `urls`, asked in parallel, and the connectors as the first worker that answers knows them.
+KnownWorkers = Mapping[str, WorkerFacts]
+NONE_KNOWN: Final[KnownWorkers] = MappingProxyType({})
+
+
+def read_connect(urls: Sequence[str], timeout_s: float, known: KnownWorkers = NONE_KNOWN) -> ConnectFacts:
+    """The workers at `urls`, asked in parallel unless known, and the connectors as the first of them knows them.
 
     A worker that fails is Skipped with the reason; when all fail, the first one's error is raised.
     """
-    workers = read_workers(urls, timeout_s)
+    workers = read_workers(urls, timeout_s, known)
     alive = [url for url, worker in workers.items() if isinstance(worker, WorkerFacts)]
     return ConnectFacts(workers, read_first_connectors(alive, timeout_s))
 
 
-def read_workers(urls: Sequence[str], timeout_s: float) -> dict[str, WorkerFacts | Skipped]:
-    """The workers at `urls`, asked in parallel; one that fails is Skipped, when all fail the first error is raised."""
-    with ThreadPoolExecutor(max_workers=min(16, len(urls))) as pool:
-        found = dict(zip(urls, pool.map(lambda url: _worker_or_error(url, timeout_s), urls), strict=True))
+def read_workers(urls: Sequence[str], timeout_s: float, known: KnownWorkers) -> dict[str, WorkerFacts | Skipped]:
+    """The workers at `urls`, asked in parallel unless known; one that fails is Skipped.
+
+    When all fail the first error is raised.
+    """
+    asked = [url for url in urls if url not in known]
+    answers = dict(zip(asked, rest.at_once(partial(_worker_or_error, timeout_s), asked, most=16), strict=True))
+    found = {url: known[url] if url in known else answers[url] for url in urls}
     errors = [each for each in found.values() if isinstance(each, EosctlError)]
     if len(errors) == len(found):
         raise errors[0]
     return {url: Skipped.of(worker) if isinstance(worker, EosctlError) else worker for url, worker in found.items()}
 
 
-def _worker_or_error(url: str, timeout_s: float) -> WorkerFacts | EosctlError:
+def _worker_or_error(timeout_s: float, url: str) -> WorkerFacts | EosctlError:
     try:
         return read_worker(url, timeout_s)
     except EosctlError as error:
@@ -168,8 +175,8 @@ def read_active_topics(
     failure: EosctlError = Unreachable("no Connect worker was given")
     for url in urls:
         try:
-            with RestClient(url, timeout_s) as rest, ThreadPoolExecutor(max_workers=8) as pool:
-                found = pool.map(partial(_active_topics, rest), connectors)
+            with RestClient(url, timeout_s) as client:
+                found = rest.at_once(partial(_active_topics, client), connectors)
                 return dict(zip(connectors, found, strict=True))
         except EosctlError as error:  # the next worker knows the same cluster
             failure = error
@@ -387,8 +394,7 @@ def read_worker_evidence(
         except EosctlError as error:
             return error
 
-    with ThreadPoolExecutor(max_workers=min(PARALLEL, len(urls))) as pool:
-        return dict(zip(urls, pool.map(attempt, urls), strict=True))
+    return dict(zip(urls, rest.at_once(attempt, urls, PARALLEL), strict=True))
 
 
 def _worker(url: str, timeout_s: float, probed: Mapping[str, bool]) -> WorkerEvidence:
@@ -431,27 +437,33 @@ def read_preflight(
     validates each, in turn. A worker's answer about itself is left out. A FAILED connector is skipped: it did not start
     with its config, and a worker that validates such a config logs an error.
     """
-    with RestClient(urls[0], timeout_s) as rest:
-        body = expanded_connectors(rest, "info", "status")
+    with RestClient(urls[0], timeout_s) as client:
+        body = expanded_connectors(client, "info", "status")
     if not all("info" in each for each in body.values()):
         raise Undecodable(f"{urls[0]}/connectors answered something else than connectors with their configs")
     entries = {name: entry for name, entry in sorted(body.items()) if connectors is None or name in connectors}
     configs = {name: entry["info"]["config"] for name, entry in entries.items() if _is_source(entry)}
     clients = {url: RestClient(url, timeout_s) for url in urls}
     try:
-        with ThreadPoolExecutor(max_workers=PARALLEL) as pool:
-            known = pool.map(lambda url: read_or_skip(lambda: _plugins(url, timeout_s)), urls if len(urls) > 1 else ())
-            plugins = dict(zip(urls, known, strict=False))
-            asked = [
-                (name, url, pool.submit(read_or_skip, lambda rest=clients[url], config=config: _messages(rest, config)))
-                for number, (name, config) in enumerate(configs.items())
-                if not _has_failed(entries[name])
-                for url in _unlike(plugins, str(config.get("connector.class", "")), number) or urls
-            ]
+        several = urls if len(urls) > 1 else ()
+        known = rest.at_once(lambda url: read_or_skip(lambda: _plugins(url, timeout_s)), several, PARALLEL)
+        plugins = dict(zip(urls, known, strict=False))
+        asked = [
+            (name, url)
+            for number, (name, config) in enumerate(configs.items())
+            if not _has_failed(entries[name])
+            for url in _unlike(plugins, str(config.get("connector.class", "")), number) or urls
+        ]
+
+        def answer(question: tuple[str, str]) -> tuple[str, ...] | Skipped:
+            name, url = question
+            return read_or_skip(lambda: _messages(clients[url], configs[name]))
+
+        found = dict(zip(asked, rest.at_once(answer, asked, PARALLEL), strict=True))
     finally:
         for client in clients.values():
             client.__exit__()
-    answers = {name: {url: each.result() for of, url, each in asked if of == name} for name in configs}
+    answers = {name: {url: each for (of, url), each in found.items() if of == name} for name in configs}
     return {
         name: Preflight(each or {urls[0]: Skipped(f"connector {name} is FAILED, and its config is not validated")})
         for name, each in answers.items()

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol
 
-from eosctl.clients.rest import InternalAddress
+from eosctl.clients.rest import InternalAddress, at_once
 from eosctl.clients.rest_identity import DiscoveredUrl, RestIdentity, WorkerUrl
 from eosctl.errors import EosctlError, NotAuthorized, UsageError
 from eosctl.model.skipped import Cause, Skipped, not_asked
-from eosctl.model.workers import FoundWorkers, WorkerTrust, is_loopback, name_worker, only_connect_group, workers_to_ask
+from eosctl.model.workers import (
+    FoundWorkers,
+    WorkerFacts,
+    WorkerTrust,
+    is_loopback,
+    name_worker,
+    only_connect_group,
+    workers_to_ask,
+)
 from eosctl.sources.connect_rest import read_worker
 from eosctl.sources.kafka_groups import STABLE, hidden_groups, listed_groups, read_connect_groups
 
@@ -64,6 +72,12 @@ class Discovery:
         self._group: str | Skipped | EosctlError | None = None
         self._has_asked = False
         self._said: set[str] = set()
+        self._reached: tuple[WorkerUrl, ...] = ()
+
+    def close(self) -> None:
+        """Ends the connections to the workers that were found last."""
+        for each in self._reached:
+            each.close()
 
     def group(self) -> str | Skipped | None:
         """The only Connect group; None if there is none, or no broker to query. Raises UsageError for several."""
@@ -102,15 +116,16 @@ class Discovery:
         if isinstance(group, Skipped):
             return FoundWorkers(unlisted={f"of Connect group {group_id}": group})
         wanted = workers_to_ask(group, self._connections.connect_urls, self._trust())
-        with ThreadPoolExecutor(max_workers=PARALLEL) as pool:
-            cluster_id = self._connections.wire.cluster_id
-            asked = {url: pool.submit(self._ask, url, cluster_id) for url, against in wanted.items() if against is None}
-            answers = {url: each.result() for url, each in asked.items()}
-        reached = tuple(each for each in answers.values() if isinstance(each, WorkerUrl))
-        unread = {**wanted, **answers}
+        asked = [url for url, against in wanted.items() if against is None]
+        answers = at_once(partial(self._ask, self._connections.wire.cluster_id), asked, PARALLEL)
+        facts = {each.url: each for each in answers if isinstance(each, WorkerFacts)}
+        self.close()
+        self._reached = reached = tuple(url for url in facts if isinstance(url, WorkerUrl))
+        unread = {**wanted, **dict(zip(asked, answers, strict=True))}
         if reached:
             self._say_once(f"also read: workers that are members of Connect group {group_id}: {', '.join(reached)}")
-        return FoundWorkers(reached, {url: each for url, each in unread.items() if isinstance(each, Skipped)})
+        skipped = {url: each for url, each in unread.items() if isinstance(each, Skipped)}
+        return FoundWorkers(reached, skipped, facts=facts)
 
     def _trust(self) -> WorkerTrust:
         properties = self._connections.client_properties
@@ -124,10 +139,11 @@ class Discovery:
 
         return WorkerTrust(wants, self._opted_in)
 
-    def _ask(self, address: str, cluster_id: str) -> WorkerUrl | Skipped:
+    def _ask(self, cluster_id: str, address: str) -> WorkerFacts | Skipped:
         here = all(map(is_loopback, self._connections.client_properties.bootstrap_servers))
         try:
             url = DiscoveredUrl.of(address, lambda: self._connections.client_properties, self._requests, is_here=here)
+            url.keep_connections()
             facts = read_worker(url, min(PATIENCE_S, self._connections.timeout_s))
         except UsageError as error:
             return Skipped(error.message, Cause.UNDECODABLE)
@@ -138,8 +154,9 @@ class Discovery:
         except EosctlError as error:
             return Skipped.of(error)
         if facts.kafka_cluster_id != cluster_id:
+            url.close()
             return Skipped(f"who answers there is a worker of Kafka cluster {facts.kafka_cluster_id}, not the member")
-        return url
+        return facts
 
     def _say_once(self, text: str) -> None:
         if text not in self._said:

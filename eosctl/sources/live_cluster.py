@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Final, TypeVar
@@ -26,7 +25,7 @@ from eosctl.model.skipped import Cause, Skipped, not_asked, read_or_skip
 from eosctl.model.topics import PartitionOffsets, RecordsDigest, RecordTally
 from eosctl.model.transaction_log import LoggedHolders
 from eosctl.model.transactions import AnsweredProducers
-from eosctl.model.workers import ConnectFacts, ConnectorStatus, FoundWorkers, oldest_version
+from eosctl.model.workers import ConnectFacts, ConnectorStatus, FoundWorkers, WorkerFacts, oldest_version
 from eosctl.sources import (
     connect_rest,
     kafka_acls,
@@ -120,6 +119,7 @@ class LiveCluster(CoverageLog):
         self._tallies = {} if kept is None else kept.tallies
         self._are_spared = False
         self._found: FoundWorkers | None = None
+        self._roots: connect_rest.KnownWorkers = {}
         self._described: dict[str, ConnectGroup | Skipped] = {}
         self._connections, self._progress, self._new_fold = connections, progress, new_fold
         self._group_id, self._discovery = group_id, discovery
@@ -144,6 +144,7 @@ class LiveCluster(CoverageLog):
             if not self._needed:
                 return FoundWorkers()
             self._found = self._find_workers()
+            self._roots = self._found.facts
             self.note("worker", {**self._found.unread, **self._found.unlisted}, needed=False)
         return self._found
 
@@ -246,13 +247,21 @@ class LiveCluster(CoverageLog):
     @tracked("Connect workers", once=True)
     def connect(self) -> ConnectFacts | Skipped:
         """Workers in parallel, connectors from the first that answers."""
-        facts = self._of_workers(connect_rest.read_connect)
-        return facts if isinstance(facts, Skipped) else replace(facts, workers=self._with_silent(facts.workers))
+        facts = self._of_workers(lambda urls, within_s: connect_rest.read_connect(urls, within_s, self._take_roots()))
+        if isinstance(facts, Skipped):
+            return facts
+        self._roots = {url: each for url, each in facts.workers.items() if isinstance(each, WorkerFacts)}
+        return replace(facts, workers=self._with_silent(facts.workers))
+
+    def _take_roots(self) -> connect_rest.KnownWorkers:
+        """What workers answered to `GET /` a moment ago, for another fact of this reader; for one further fact only."""
+        roots, self._roots = self._roots, {}
+        return roots
 
     @tracked("the workers' version", once=True)
     def connect_version(self) -> KafkaVersion | Skipped:
         """The oldest, by `GET /` of each worker."""
-        workers = self._of_workers(connect_rest.read_workers)
+        workers = self._of_workers(lambda urls, within_s: connect_rest.read_workers(urls, within_s, self._take_roots()))
         if isinstance(workers, Skipped):
             return workers
         silent = {url: each for url, each in workers.items() if isinstance(each, Skipped)}
@@ -331,13 +340,10 @@ class LiveCluster(CoverageLog):
         if not urls:
             return not_asked("give --exactly-once, --worker-config or --connect-url")
         known = self._probed
-        with ThreadPoolExecutor(max_workers=connect_rest.PARALLEL) as pool:
-            asked = {
-                url: pool.submit(connect_rest.probe_source_support, url, self._timeout_s)
-                for url in urls
-                if url not in known
-            }
-        self._keep(answers := {**known, **{url: each.result() for url, each in asked.items()}})
+        asked = [url for url in urls if url not in known]
+        probe = partial(connect_rest.probe_source_support, timeout_s=self._timeout_s)
+        found = dict(zip(asked, rest.at_once(probe, asked, connect_rest.PARALLEL), strict=True))
+        self._keep(answers := {**known, **found})
         return connect_rest.common_support({url: answers[url] for url in urls})
 
     def worker_offsets_topic(self) -> str | None:

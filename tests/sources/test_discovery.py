@@ -119,6 +119,18 @@ def test_a_host_that_is_none_is_named_and_not_asked(members: list[str], host: st
     assert [each.reason for each in found.unread.values()] == [f"http://{host}:8083 is not a URL"]
 
 
+def test_a_found_worker_names_its_cluster_and_version_once(members: list[str]) -> None:
+    worker = FakeWorker()
+    with serve(worker) as [url]:
+        members.append(url)
+        asked = reader(Reach())
+        assert asked.connect().workers[url].version == "4.3.1"  # type: ignore[union-attr]
+        assert str(asked.connect_version()) == "4.3.1"
+        assert [path for _, path, _ in worker.requests] == ["/", "/connectors?expand=status&expand=info"]
+        asked.connect_version()
+        assert worker.requests[-1][1] == "/", "an answer is used for one further fact, and not for ever"
+
+
 def test_evidence_is_of_all_members_and_names_those_that_do_not_answer(members: list[str]) -> None:
     with serve(FakeWorker(), FakeWorker()) as (named, unnamed):
         members += [named, unnamed, NOBODY]
