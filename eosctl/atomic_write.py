@@ -7,10 +7,13 @@ from errno import EISDIR, ENOENT, ENOTDIR
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from eosctl.errors import ConfigError, reason_of
+from eosctl.errors import ConfigError, UsageError, reason_of
 
 OWNER_ONLY: Final = 0o600
 OWNERS_DIRECTORY: Final = 0o700
+NAME_A_FILE: Final = "name a file in an existing directory"
+STREAMS: Final = frozenset({"/dev", "/dev/fd", "/proc/self/fd"})
+"""Directories whose links are open files of a process, such as /dev/stdout."""
 
 
 @contextmanager
@@ -19,8 +22,10 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
 
     Only its owner may read and write it, whatever the umask.
 
-    ConfigError names the path when it cannot be written.
+    ConfigError names the path when it cannot be written, as a device cannot: a file would take its place.
     """
+    if is_stream(path):
+        raise ConfigError(f"cannot write {path}: it is no regular file", hint=NAME_A_FILE)
     draft = path.with_name(f".eosctl-{os.urandom(8).hex()}")
     try:
         made = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, OWNER_ONLY)
@@ -62,11 +67,27 @@ def sync_directory(path: Path) -> None:
         os.close(directory)
 
 
+def is_stream(path: Path) -> bool:
+    """True for a device, a pipe, and a link such as /dev/stdout, whatever it leads to now."""
+    is_of_process = path.is_symlink() and str(path.parent) in STREAMS
+    return is_of_process or (path.exists() and not path.is_file() and not path.is_dir())
+
+
+def require_new(path: Path, *, overwrite: bool) -> None:
+    """UsageError where `path` is there already, unless it may be overwritten; ConfigError where it cannot be written.
+
+    For files that cannot be made again, because they hold what was true at their time.
+    """
+    require_place(path)
+    if not overwrite and os.path.lexists(path):
+        raise UsageError(f"{path} exists already, and was not overwritten", hint="give another name, or --overwrite")
+
+
 def require_place(path: Path) -> None:
     """ConfigError where no file of this name can be written, before work whose answer would be lost."""
     if path.is_dir() or not path.parent.is_dir():
         number = EISDIR if path.is_dir() else ENOTDIR if path.parent.exists() else ENOENT
-        raise ConfigError(f"cannot write {path}: {os.strerror(number)}", hint="name a file in an existing directory")
+        raise ConfigError(f"cannot write {path}: {os.strerror(number)}", hint=NAME_A_FILE)
 
 
 def make_directory(path: Path) -> None:

@@ -261,11 +261,15 @@ class Cluster:
             return self._triaged(show_offsets(session, self._offsets_of(connectors)))
 
     def export_offsets(
-        self, target: str | Path, *connectors: str, store: Store = Store.KAFKA_EFFECTIVE
+        self, target: str | Path, *connectors: str, store: Store = Store.KAFKA_EFFECTIVE, overwrite: bool = False
     ) -> OffsetsExport:
-        """Writes KIP-875's bodies: to the file target for one connector, otherwise into the directory target."""
+        """Writes KIP-875's bodies: to the file target for one connector, otherwise into the directory target.
+
+        UsageError for a file that exists, unless overwrite.
+        """
+        request, name = self._offsets_of(connectors), str(target)
         with self._asking() as session:
-            return self._triaged(export_offsets(session, self._offsets_of(connectors), str(target), store))
+            return self._triaged(export_offsets(session, request, name, store, overwrite=overwrite))
 
     def timeline(self, *connectors: str, since: datetime | None = None, until: datetime | None = None) -> Timeline:
         """Events in order of time, as in `eosctl timeline`. Times without a zone are in this machine's time zone."""
@@ -372,11 +376,11 @@ class Cluster:
         with self._asking() as session:
             return self._triaged(run_and_report(session, request, formats))
 
-    def save_snapshot(self, path: str | Path) -> SnapshotFile:
-        """Writes the file that `open_snapshot` takes. It has no secrets."""
+    def save_snapshot(self, path: str | Path, *, overwrite: bool = False) -> SnapshotFile:
+        """Writes the file that `open_snapshot` takes. It has no secrets. UsageError if it exists, unless overwrite."""
         files = self._workers.files
         request = SnapshotRequest(
-            Path(path), self._config_topic, self._workers.offsets_topic, files[0] if files else None
+            Path(path), self._config_topic, self._workers.offsets_topic, files[0] if files else None, overwrite
         )
         with self._asking() as session:
             return self._triaged(save_snapshot(session, request))

@@ -14,6 +14,7 @@ from eosctl.commands.options import (
     JobName,
     KeptLedger,
     LedgerStore,
+    OverwriteEvidence,
     Processes,
     SignKey,
     SparkMaster,
@@ -103,6 +104,7 @@ def audit(
     export: ExportDirectory = None,
     evidence: Evidence = None,
     sign_key: SignKey = None,
+    overwrite: OverwriteEvidence = False,
     period: Period = None,
 ) -> int:
     """Prove from the record batches whether exactly-once held.
@@ -144,7 +146,7 @@ def audit(
         report=report,
         export=export,
         log_directories=tuple(log_dir or ()),
-        evidence=requests.evidence_request(evidence, sign_key),
+        evidence=requests.evidence_request(evidence, sign_key, overwrite=overwrite),
         spark=SparkOptions(master, remote, executor_properties),
     )
     with Session(options) as session:
@@ -244,6 +246,7 @@ def source(
     executor_properties: ExecutorProperties = None,
     evidence: Evidence = None,
     sign_key: SignKey = None,
+    overwrite: OverwriteEvidence = False,
 ) -> int:
     """Compare each row of a captured table with its last record.
 
@@ -272,7 +275,8 @@ def source(
         raise UsageError("audit source compares the tables of one connector", hint="give --connector once")
     asked = source_audit.SourceAuditRequest(
         offsets=request, source_dsn=source_dsn, tables=tuple(table or ()), chunk=chunk, rate=rate, sample=sample,
-        state=state, wait_s=wait, caught_up=caught_up, evidence=audit_request.evidence_request(evidence, sign_key),
+        state=state, wait_s=wait, caught_up=caught_up,
+        evidence=audit_request.evidence_request(evidence, sign_key, overwrite=overwrite),
         spark=SparkOptions(master, remote, executor_properties) if engine is EngineName.SPARK else None,
         key_path=key_path,
     )  # fmt: skip

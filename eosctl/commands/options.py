@@ -34,6 +34,13 @@ WorkerConfig: TypeAlias = Annotated[
     ),
 ]
 
+Overwrite: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--overwrite", help="Replace the file if it exists already, as a job does that keeps only its last run."
+    ),
+]
+
 
 # Options of the commands that ask the rules: doctor and upgrade-check.
 
@@ -147,6 +154,9 @@ Evidence: TypeAlias = Annotated[
 SignKey: TypeAlias = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="Sign the evidence with this Ed25519 key of OpenSSH, into FILE.sig."),
+]
+OverwriteEvidence: TypeAlias = Annotated[
+    bool, typer.Option("--overwrite", help="Replace the file of --evidence, and its signature, if it exists already.")
 ]
 JobName: TypeAlias = Annotated[str, typer.Option(metavar="NAME", help="The name of this audit in the ledger.")]
 

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from eosctl.commands.options import ConfigTopic, WorkerConfig, WorkerOffsetsTopic
+from eosctl.commands.options import ConfigTopic, Overwrite, WorkerConfig, WorkerOffsetsTopic
 from eosctl.operations.session import Session
 from eosctl.render.answers.files import SECTIONS, view_snapshot
 from eosctl.shell.options import GlobalOptions, answer, connecting, printing, showing
@@ -33,11 +33,13 @@ def save(
     config_topic: ConfigTopic = "connect-configs",
     worker_offsets_topic: WorkerOffsetsTopic = None,
     worker_config: WorkerConfig = None,
+    overwrite: Overwrite = False,
 ) -> int:
     """Save everything that the reading commands need in one file.
 
     Use it before a change, or to inspect the cluster elsewhere. Facts that cannot be read are listed in the file with
-    the reason. Session keys and property values that may be secrets are not written.
+    the reason. Session keys and property values that may be secrets are not written. A file of an earlier time is not
+    overwritten without --overwrite.
 
     Examples:
       eosctl snapshot save monday.snapshot -b broker:9092 --group-id connect-cluster
@@ -45,7 +47,7 @@ def save(
     """
     from eosctl.operations.snapshot import SnapshotRequest, save_snapshot
 
-    request = SnapshotRequest(file, config_topic, worker_offsets_topic, worker_config)
+    request = SnapshotRequest(file, config_topic, worker_offsets_topic, worker_config, overwrite)
     with Session(options) as session:
         return answer(options, save_snapshot(session, request), view_snapshot)
 

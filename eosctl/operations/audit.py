@@ -163,7 +163,7 @@ def plan_audit(session: Session, request: AuditRequest) -> AuditPlan:
 def run_and_report(session: Session, request: AuditRequest, formats: ReportFormats) -> AuditReport:
     """One whole run, kept in the ledger if there is one."""
     if request.evidence is not None:
-        request.evidence.key()
+        request.evidence.require_usable()
     auditor = _Auditor(session, request)
     if request.store is None:
         report = auditor.run(auditor.plan(), no_prior_state).report

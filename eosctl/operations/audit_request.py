@@ -6,6 +6,7 @@ from typing import Final, Protocol
 
 from msgspec import Struct, field
 
+from eosctl.atomic_write import require_new
 from eosctl.codecs.ssh_signature import SigningKey
 from eosctl.errors import UsageError
 from eosctl.files import SIGNING_KEY, read_content
@@ -25,22 +26,36 @@ from eosctl.operations.offset_stores import OffsetsRequest
 from eosctl.sources.audit_log import OpenSource
 
 
+def signature_of(evidence: Path) -> Path:
+    return evidence.with_name(f"{evidence.name}.sig")
+
+
 class EvidenceRequest(Struct, frozen=True):
-    """The file to write, and the private key to sign it with (None: it is not signed)."""
+    """The file to write, and the private key to sign it with (None: it is not signed).
+
+    overwrite: an older file of this name, and its signature, may be replaced.
+    """
 
     file: Path
     sign_key: Path | None = None
+    overwrite: bool = False
+
+    def require_usable(self) -> None:
+        """ConfigError or UsageError where the files cannot be written or signed: asked before an audit begins."""
+        self.key()
+        for path in (self.file, signature_of(self.file)):
+            require_new(path, overwrite=self.overwrite)
 
     def key(self) -> SigningKey | None:
-        """ConfigError where it cannot be used: asked before an audit begins."""
+        """ConfigError where it cannot be used."""
         return None if self.sign_key is None else SigningKey(read_content(self.sign_key, SIGNING_KEY))
 
 
-def evidence_request(file: Path | None, sign_key: Path | None) -> EvidenceRequest | None:
+def evidence_request(file: Path | None, sign_key: Path | None, *, overwrite: bool) -> EvidenceRequest | None:
     """None where no file is to be written; UsageError for a key without one."""
     if file is None and sign_key is not None:
         raise UsageError("--sign-key signs an evidence file, and none is written", hint="give --evidence FILE, too")
-    return None if file is None else EvidenceRequest(file, sign_key)
+    return None if file is None else EvidenceRequest(file, sign_key, overwrite)
 
 
 class AuditRequest(Struct, frozen=True):

@@ -33,14 +33,12 @@ from eosctl.model.names import TopicPartition
 from eosctl.model.report import Finding
 from eosctl.model.skipped import Skipped
 from eosctl.model.topics import OffsetRange, PartitionOffsets
-from eosctl.operations.audit_request import EvidenceRequest
+from eosctl.operations.audit_request import EvidenceRequest, signature_of
 from eosctl.operations.audit_topics import SETTINGS, with_settings
 from eosctl.operations.session import Session
 from eosctl.sources.audit_log import OpenSource
 from eosctl.sources.cluster_reader import ClusterReader
 from eosctl.version import __version__
-
-SIGNATURE_SUFFIX = ".sig"
 
 
 class Evidence(Struct, frozen=True):
@@ -62,11 +60,9 @@ def write_evidence(request: EvidenceRequest, evidence: Evidence) -> None:
     with atomic_file(request.file) as file:
         file.write(content)
     if key is not None:
-        write_atomic_file(_signature_of(request.file), key.sign(content, NAMESPACE))
-
-
-def _signature_of(file: Path) -> Path:
-    return file.with_name(file.name + SIGNATURE_SUFFIX)
+        write_atomic_file(signature_of(request.file), key.sign(content, NAMESPACE))
+    else:
+        signature_of(request.file).unlink(missing_ok=True)
 
 
 def evidenced_cluster(
@@ -112,7 +108,7 @@ def verify_evidence(session: Session, path: Path, signer_keys: Path | None) -> V
 
 def _signer(content: bytes, path: Path, evidence: EvidenceFile, keys: Sequence[bytes]) -> str | None:
     """The fingerprint of the key that signed the file, None: it is not signed. Raises Undecodable where it is wrong."""
-    file = _signature_of(path)
+    file = signature_of(path)
     if not file.exists():
         if evidence.signer is not None:
             raise Undecodable(f"it was signed, and its signature {file} is missing")

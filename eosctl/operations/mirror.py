@@ -292,7 +292,7 @@ def audit_mirror(session: Session, request: MirrorRequest, as_json: Callable[[Mi
     if request.source_servers is None and request.source_config is None:
         raise UsageError("the source cluster was not named", hint="give --source-bootstrap-server HOST:PORT")
     if request.evidence is not None:
-        request.evidence.key()
+        request.evidence.require_usable()
     with source_session(session, request.source_servers, request.source_config) as source:
         auditor = _Auditor(session, source, request)
         if request.store is None:

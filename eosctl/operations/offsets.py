@@ -19,7 +19,7 @@ from eosctl.analysis.offsets_report import (
     producer_servers,
     report_offsets,
 )
-from eosctl.atomic_write import write_atomic_file
+from eosctl.atomic_write import require_new, write_atomic_file
 from eosctl.codecs.offsets_topic import (
     canonical,
     canonical_partition,
@@ -214,22 +214,30 @@ class _Sorted(Struct, frozen=True):
     left_out: tuple[str, ...]
 
 
-def export_offsets(session: Session, request: OffsetsRequest, name: str, store: Store) -> OffsetsExport:
+def export_offsets(
+    session: Session, request: OffsetsRequest, name: str, store: Store, *, overwrite: bool = False
+) -> OffsetsExport:
     """Writes a file for each connector with offsets, and names offsets that the format cannot express.
 
     name is the file's if one connector is named and there is no such directory, otherwise a directory's; with a slash
-    at its end it is always a directory's. ConfigError if it cannot be written.
+    at its end it is always a directory's. ConfigError if it cannot be written; UsageError, before anything is written,
+    if a file is there already and may not be overwritten.
     """
     target = Path(name)
+    single = len(request.connectors) == 1 and not target.is_dir() and not _names_directory(name)
+    if single:
+        require_new(target, overwrite=overwrite)
     report = show_offsets(session, request)
     sorted_offsets = [(each.name, _sorted(each, store)) for each in report.connectors]
     chosen = [(connector, found) for connector, found in sorted_offsets if found.offsets or found.left_out]
-    single = len(request.connectors) == 1 and not target.is_dir() and not _names_directory(name)
+    paths = {name: target if single else target / f"{quote(name, safe='')}{SUFFIX}" for name, _ in chosen}
     if not single:
         _make_directory(target)
+        for path in paths.values():
+            require_new(path, overwrite=overwrite)
     files = []
     for connector, found in chosen:
-        path = target if single else target / f"{quote(connector, safe='')}{SUFFIX}"
+        path = paths[connector]
         write_atomic_file(path, encode_kip875(found.offsets))
         files.append(ExportedFile(connector, str(path), len(found.offsets), found.left_out))
     return OffsetsExport(tuple(files), store, report.as_of, report.cluster_id, report.notes, coverage=report.coverage)

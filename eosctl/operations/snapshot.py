@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from eosctl.analysis.config_topic import of_a_config_topic
 from eosctl.analysis.transaction_log import last_records
+from eosctl.atomic_write import require_new
 from eosctl.codecs.snapshot import encode_snapshot
 from eosctl.executors.files import write_snapshot_file
 from eosctl.model.config_topic import ConfigTopicLog
@@ -35,16 +36,21 @@ Commits = Mapping[TopicPartition, Mapping[int, tuple[PendingCommit, ...]] | Skip
 
 
 class SnapshotRequest(Struct, frozen=True):
-    """The output file, and the workers' internal topics; None: by worker_config, or Kafka's samples."""
+    """The output file, and the workers' internal topics; None: by worker_config, or Kafka's samples.
+
+    overwrite: an older file of this name may be replaced.
+    """
 
     file: Path
     config_topic: str
     worker_offsets_topic: str | None = None
     worker_config: Path | None = None
+    overwrite: bool = False
 
 
 def save_snapshot(session: Session, request: SnapshotRequest) -> SnapshotFile:
     """Reads everything that the reading commands need, writes the file, and returns its contents."""
+    require_new(request.file, overwrite=request.overwrite)
     write_snapshot_file(request.file, encode_snapshot(take_snapshot(session, request)))
     return show_snapshot(request.file)
 

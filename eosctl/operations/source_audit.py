@@ -116,7 +116,7 @@ def audit_source(
 ) -> SourceAuditReport:
     """Each table's verdict. Raises UsageError where no table is known to be captured."""
     if request.evidence is not None:
-        request.evidence.key()
+        request.evidence.require_usable()
     if request.state is not None:
         _make_state_file(request.state)
     reader = session.reader

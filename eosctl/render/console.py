@@ -17,7 +17,7 @@ from typing import Any, Final, TextIO, TypeVar, cast
 
 from msgspec import Struct, field
 
-from eosctl.atomic_write import atomic_file
+from eosctl.atomic_write import atomic_file, is_stream
 from eosctl.errors import ConfigError, EosctlError, Interrupted, OutputLost, Refused, UsageError, reason_of
 from eosctl.late_pattern import late_pattern
 from eosctl.model.report import Gate, Result, failed_gate, gate_of
@@ -396,7 +396,7 @@ def write_output_file(path: Path, pieces: Iterable[str]) -> None:
 
     A device or a pipe is written to directly.
     """
-    if path.exists() and not path.is_file():
+    if is_stream(path):
         try:
             with path.open("w", encoding="utf-8") as device:
                 device.writelines(pieces)

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 import eosctl
-from eosctl.atomic_write import atomic_file, write_atomic_file
+from eosctl.atomic_write import atomic_file, require_new, write_atomic_file
 from eosctl.clients.access import ClusterAccess
-from eosctl.errors import ConfigError, NotAuthorized, TimedOut
+from eosctl.errors import ConfigError, NotAuthorized, TimedOut, UsageError
 from eosctl.executors import audit_export
 from eosctl.executors.acls import perform_create_acls, perform_delete_acls
 from eosctl.executors.audit_export import TABLES, export_audit, write_spark_bundle
@@ -34,6 +34,7 @@ from eosctl.model.acls import AclBinding, Operation, topic
 from eosctl.model.audit import AuditReport, Gap, Growth, RangeEvidence
 from eosctl.model.names import FORGOTTEN_MS, FRESH_MS, NOTHING, PATIENCE_MS, CachedNames, Side
 from eosctl.model.plan import CreateAcls, DeleteAcls
+from eosctl.render.console import write_output_file
 from tests.render.audit_reports import AS_OF, HOSTILE_NAMES, reports, rich_report
 
 
@@ -295,6 +296,33 @@ def test_who_may_not_describe_acls_does_not_wait(perform, step, before, after, d
     brokers = Brokers(HIDES)
     assert perform(step, lambda: None, access=access(brokers)) == detail
     assert brokers.asked == [1, 2]
+
+
+def test_a_kept_file_is_overwritten_only_where_that_is_allowed_also_a_link_to_nothing(tmp_path):
+    kept, link = tmp_path / "kept", tmp_path / "link"
+    require_new(kept, overwrite=False)
+    kept.write_text("before")
+    link.symlink_to(tmp_path / "gone")
+    for path in (kept, link):
+        require_new(path, overwrite=True)
+        with pytest.raises(UsageError, match="exists already, and was not overwritten"):
+            require_new(path, overwrite=False)
+
+
+def test_no_file_takes_the_place_of_a_device_a_pipe_or_a_link_to_an_open_file(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for path in (pipe, Path("/dev/null"), Path("/dev/stdout"), Path("/proc/self/fd/0")):
+        with pytest.raises(ConfigError, match="it is no regular file"):
+            write_atomic_file(path, "text")
+    assert pipe.is_fifo()
+    assert not Path("/dev/null").is_file()
+
+
+def test_an_answer_is_written_into_an_open_file_and_not_in_the_place_of_its_link(tmp_path):
+    with (tmp_path / "answer").open("w") as file:
+        write_output_file(Path(f"/proc/self/fd/{file.fileno()}"), ["text"])
+    assert (tmp_path / "answer").read_text() == "text"
 
 
 @pytest.mark.parametrize(

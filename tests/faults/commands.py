@@ -38,7 +38,7 @@ GROUP = ("--group-id", "connect-cluster")
 COMMANDS = (
     Command(("inspect-config", *GROUP)),
     Command(("offsets", "show")),
-    Command(("offsets", "export", "{directory}/offsets.json", "--connector", CONNECTOR)),
+    Command(("offsets", "export", "{directory}/offsets.json", "--overwrite", "--connector", CONNECTOR)),
     Command(("transactions", "list", *GROUP)),
     Command(("transactions", "hanging", "--max-transaction-timeout", "0", *GROUP)),
     Command(("transactions", "lso", *GROUP)),
@@ -53,7 +53,7 @@ COMMANDS = (
     Command(("upgrade-check", "--to", "enabled", *GROUP)),
     Command(("acl-plan", "--check", "--principal", "worker=User:worker", "--principal", "connector=User:c", *GROUP)),
     Command(("audit", *GROUP)),
-    Command(("snapshot", "save", "{directory}/saved.snapshot", *GROUP)),
+    Command(("snapshot", "save", "{directory}/saved.snapshot", "--overwrite", *GROUP)),
     Command(("fence", "--dry-run", "--connector", CONNECTOR, *GROUP)),
     Command(("watch", "--once", *GROUP)),
     Command(("connector", "list", *GROUP)),

@@ -77,3 +77,7 @@ def test_another_key_and_another_cluster_are_refused(
     assert ran.exit_code == 1
     assert "signed by another key" in ran.stdout
     assert eosctl("audit", *options, "--sign-key", str(tmp_path / "auditor")).exit_code == 2
+    refused = eosctl("audit", *options, "--evidence", file)
+    assert (refused.exit_code, "audit.json exists already" in refused.stderr) == (2, True)
+    assert eosctl("audit", *options, *internal, "--evidence", file, "--overwrite").exit_code == 3
+    assert eosctl("verify", file).exit_code == 0, "no signature of the file before is left"

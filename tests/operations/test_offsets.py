@@ -156,6 +156,9 @@ def test_a_slash_at_its_end_makes_a_directory_of_an_export_and_the_directory_is_
     directory = f"{tmp_path}/before/"
     [written] = export_offsets(session, request, directory, Store.WORKER_GLOBAL).files
     assert Path(written.file) == tmp_path / "before" / "orders.json"
+    with pytest.raises(UsageError, match=r"before/orders\.json exists already"):
+        export_offsets(session, request, directory, Store.WORKER_GLOBAL)
+    assert export_offsets(session, request, directory, Store.WORKER_GLOBAL, overwrite=True).files == (written,)
     compared = diff_offsets(session, OffsetsRequest(), directory, "live", Store.WORKER_GLOBAL, {})
     assert (compared.changes, compared.same) == ((), 1)
     export_offsets(session, request, f"{tmp_path}/plain", Store.WORKER_GLOBAL)

@@ -126,6 +126,8 @@ def test_a_file_holds_what_was_read_and_shows_what_it_was_saved_with(tmp_path) -
     saved = save_snapshot(session_with(cluster()), SnapshotRequest(file, "connect-configs"))
     assert (saved.file, saved.snapshot.as_of, saved.snapshot.group_id) == (str(file), 7, "g")
     assert saved == show_snapshot(file)
+    with pytest.raises(UsageError, match="exists already"):
+        save_snapshot(session_with(cluster()), SnapshotRequest(file, "connect-configs"))
     assert list(encode_snapshot(saved.snapshot)) == file.read_text().splitlines()
     assert {each.what for each in saved.coverage.unread} >= {
         "connect",

@@ -13,6 +13,7 @@ from eosctl.commands.options import (
     ExecutorProperties,
     JobName,
     LedgerStore,
+    OverwriteEvidence,
     Processes,
     SignKey,
     SparkMaster,
@@ -111,6 +112,7 @@ def audit(
     job: JobName = "mirror",
     evidence: Evidence = None,
     sign_key: SignKey = None,
+    overwrite: OverwriteEvidence = False,
 ) -> int:
     """Compare each mirrored partition with its source, record by record.
 
@@ -150,7 +152,7 @@ def audit(
         spark=SparkOptions(master, remote, executor_properties, source_executor_properties),
         store=store,
         job=job,
-        evidence=audit_request.evidence_request(evidence, sign_key),
+        evidence=audit_request.evidence_request(evidence, sign_key, overwrite=overwrite),
     )
     with Session(options) as session:
         report = mirror.audit_mirror(session, asked, lambda found: json_of(view_mirror(found), found))
