@@ -439,18 +439,22 @@ class PostgresqlConnection:
         import psycopg
 
         most_rows = MOST_ROWS if streamed else MOST_ROWS_HELD
-        self._allow(self._store.timeout_s)
-        cursor = self._connection.cursor("eosctl", binary=True)
+        closing_s = self._store.timeout_s
+        self._allow(closing_s)
+        cursor = self._reporting(lambda: self._connection.cursor("eosctl", binary=True))
         try:
             cursor.itersize = ROWS_AT_A_TIME
             self._reporting(lambda: cursor.execute(_in_dialect(statement), values))
             while found := self._reporting(lambda: self._fetched(cursor, streamed=streamed)):
                 most_rows -= len(found)
                 if len(found) > ROWS_AT_A_TIME or most_rows < 0:
-                    raise Undecodable(f"{self._where}: it answered with more rows than requested")
+                    raise Undecodable(f"{self._where}: it answered with more rows than requested")  # noqa: TRY301  # as what the server did
                 yield from found
+        except Exception:
+            closing_s = min(1.0, closing_s)  # the server may not answer this either
+            raise
         finally:
-            self._allow(min(1.0, self._store.timeout_s))
+            self._allow(closing_s)
             with suppress(Exception):
                 cursor.close()
             psycopg.Cursor.close(cursor)  # also where the server did not answer

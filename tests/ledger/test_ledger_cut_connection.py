@@ -15,7 +15,9 @@ from tests.ledger.test_ledger import CLUSTER, advanced, read_up_to, row, run_of
 from tests.postgresql import PostgreSQL
 
 COMMIT = b"COMMIT\0"
+CLOSE = b"CLOSE "
 LATE_S = 0.7
+SLOW_S = 1.2
 
 Cut = Literal["before", "after", "late"]
 
@@ -25,7 +27,7 @@ class Proxy:
 
     before: the COMMIT is dropped and both sides are cut. after: it is passed on, and the client cut before the answer.
     late: the client is cut, and only LATE_S later is the COMMIT passed on: the old transaction is still open when the
-    client returns. gone: no later connection is accepted.
+    client returns. gone: no later connection is accepted. is_slow: a CLOSE of a cursor is passed on SLOW_S later.
     """
 
     def __init__(self, port: int) -> None:
@@ -33,7 +35,7 @@ class Proxy:
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port: int = self._listener.getsockname()[1]
         self.cut: Cut | None = None
-        self.gone = False
+        self.gone = self.is_slow = False
         self.cuts = 0
         threading.Thread(target=self._accept, daemon=True).start()
 
@@ -62,6 +64,8 @@ class Proxy:
         with suppress(OSError):
             while data := client.recv(65536):
                 if self.cut is None or COMMIT not in data:
+                    if self.is_slow and CLOSE in data:
+                        threading.Event().wait(SLOW_S)
                     server.sendall(data)
                     continue
                 cut, self.cut = self.cut, None
@@ -102,6 +106,15 @@ def ledger(postgresql: PostgreSQL, dbname: str, proxy: Proxy) -> Ledger:
     ledger = open_ledger(postgresql.url(dbname, proxy.port))
     read_up_to(ledger, "job", 10, rows=(row(b"first"),))
     return ledger
+
+
+def test_a_server_that_is_slow_to_close_a_cursor_keeps_its_connection(
+    postgresql: PostgreSQL, dbname: str, proxy: Proxy
+):
+    proxy.is_slow = True
+    with open_ledger(postgresql.url(dbname, proxy.port)).store.connect() as connection:
+        connection.begin_reading()
+        assert list(connection.rows("SELECT 1")) == list(connection.rows("SELECT 1")) == [(1,)]
 
 
 @pytest.mark.parametrize("job", ["job", "a new job"])
