@@ -23,6 +23,7 @@ from hypothesis import HealthCheck, settings
 
 from eosctl.sandbox.jars import DEFAULT_KAFKA_VERSION, TESTED_KAFKA_VERSIONS
 from eosctl.sandbox.properties import SandboxSpec
+from tests import forks
 from tests.faulty_sandbox import Sandbox
 from tests.kafka_versions import KafkaVersions, spec_of, workers_of
 from tests.looked_at import as_looked_at  # noqa: F401 - a fixture for all tests
@@ -59,6 +60,8 @@ def pytest_configure(config: pytest.Config) -> None:
     gc.disable()
     sys.modules.setdefault("rfc3987_syntax", Grammars("rfc3987_syntax"))
     config.stash[SHARED] = SharedSandboxes()
+    if hasattr(config, "workerinput"):
+        os.environ[forks.SERVER] = config.workerinput["forks"]
     signal.signal(signal.SIGINT, signal.default_int_handler)
     settings.register_profile(
         "untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize="CI" in os.environ
@@ -101,12 +104,13 @@ def pytest_collection_finish() -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
-    """Names the file of groups to a process that is to run tests."""
+    """Names the file of groups and the server of forks to a process that is to run tests."""
     if GROUPS not in node.config.stash:
         directory = tempfile.TemporaryDirectory(prefix="eosctl-groups-")
         node.config.add_cleanup(directory.cleanup)
         node.config.stash[GROUPS] = Path(directory.name, "groups.json")
     node.workerinput["groups"] = str(node.config.stash[GROUPS])
+    node.workerinput["forks"] = forks.server()
 
 
 @pytest.hookimpl(optionalhook=True)

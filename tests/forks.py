@@ -2,6 +2,9 @@
 
 Starting Python and importing eosctl takes 0.6 s of CPU, a fork next to none. A fork is a process like any other, with
 its own ID, streams, directory and environment, and it can be killed.
+
+All processes that run tests ask the same server, which imports eosctl for the first request. It ends with the process
+that started it, and its forks with it.
 """
 
 import atexit
@@ -11,19 +14,24 @@ import json
 import os
 import pkgutil
 import runpy
+import select
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
+import threading
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 LIBRARIES = ("httpcore", "yaml", "confluent_kafka.admin", "aiokafka.record.default_records", "psycopg", "rich.table")
 LEFT_OUT = ("eosctl.spark", "eosctl.__main__")
+SERVER = "FORKS_SOCKET"
+"""The environment variable with the address of a server that another process has started."""
 
 
 class Forked:
@@ -44,6 +52,11 @@ class Forked:
     def kill(self) -> None:
         """Ends it with SIGKILL."""
         self.send_signal(signal.SIGKILL)
+
+    @property
+    def is_over(self) -> bool:
+        """True once it has ended; communicate says how."""
+        return self.returncode is not None or bool(select.select([self._status], [], [], 0)[0])
 
     def communicate(self, text: str = "", timeout: float | None = None) -> tuple[str, str]:
         """Writes to it, unless it has ended, and returns its stdout and stderr; killed after `timeout`."""
@@ -88,69 +101,131 @@ def start(
         os.dup2(stdout, pipes[1][1])
     theirs = [pipes[0][0], pipes[1][1], pipes[2][1]]
     ours = [pipes[0][1], pipes[1][0], pipes[2][0]]
-    here, there = socket.socketpair()
     asked = {"argv": argv, "environment": dict(environment or os.environ), "directory": str(directory or Path.cwd())}
-    socket.send_fds(_server(), [json.dumps(asked).encode()], [*theirs, there.fileno()])
+    status = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    status.connect(server())
+    socket.send_fds(status, [json.dumps(asked).encode()], theirs)
     for each in theirs:
         os.close(each)
-    there.close()
-    return Forked(ours, here)
+    return Forked(ours, status)
 
 
 @cache
-def _server() -> socket.socket:
-    """The connection to the process that forks; it ends when this process does."""
-    here, there = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    there.set_inheritable(True)
+def server() -> str:
+    """The address of the server of this run of tests; where there is none, it is started."""
+    if SERVER in os.environ:
+        return os.environ[SERVER]
+    directory = tempfile.TemporaryDirectory(prefix="eosctl-forks-")
+    address = str(Path(directory.name, "socket"))
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    listener.bind(address)
+    listener.listen(64)
+    here, there = socket.socketpair()
+    inherited = [str(each.fileno()) for each in (listener, there)]
+    for each in (listener, there):
+        each.set_inheritable(True)
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
-    server = os.posix_spawn(sys.executable, [sys.executable, __file__, str(there.fileno())], environment)
+    pid = os.posix_spawn(sys.executable, [sys.executable, __file__, *inherited], environment)
+    listener.close()
     there.close()
-    atexit.register(_end, here, server)
-    return here
+    atexit.register(_end, here, pid, directory)
+    return address
 
 
-def _end(control: socket.socket, server: int) -> None:
+def _end(control: socket.socket, server: int, directory: tempfile.TemporaryDirectory[str]) -> None:
     control.close()
     os.waitpid(server, 0)  # so that its time and that of its forks counts as ours
+    directory.cleanup()
 
 
-def _serve(control: socket.socket) -> str | None:
-    """Forks for each requested program. Returns the script in the fork, None after the last client has gone."""
-    forks: list[int] = []
-    while True:
-        message, descriptors, _, _ = socket.recv_fds(control, 1 << 20, 4)
-        forks = [fork for fork in forks if os.waitpid(fork, os.WNOHANG if message else 0)[0] == 0]
+class Server:
+    """Forks for each request, and tells the ID and, at its end, the exit code of the fork over the same connection."""
+
+    def __init__(self, listener: socket.socket, control: socket.socket) -> None:
+        self._listener, self._control = listener, control
+        self._forks: dict[int, socket.socket] = {}
+        self._ended, wakes = socket.socketpair()
+        for each in (self._ended, wakes):
+            each.setblocking(False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.set_wakeup_fd(wakes.fileno())
+        self._wakes = wakes  # open as long as signals come
+
+    def serve(self) -> str:
+        """Returns the script in a fork; ends the process after that which started it."""
+        while True:
+            ready, _, _ = select.select([self._listener, self._control, self._ended], [], [])
+            if self._ended in ready:
+                self._ended.recv(4096)
+                self._tell()
+            if self._control in ready:
+                self._stop()
+            if self._listener in ready and (script := self._fork()):
+                return script
+
+    def _fork(self) -> str | None:
+        connection, _ = self._listener.accept()
+        message, descriptors, _, _ = socket.recv_fds(connection, 1 << 20, 3)
         if not message:
             return None
-        forks.append(os.fork())
-        if forks[-1] == 0:
-            control.close()
-            return _forked(json.loads(message), descriptors)
+        if "eosctl" not in sys.modules:
+            _import_all()
+            gc.freeze()  # the collector of a fork would write to all of it
+        child = os.fork()
+        if child == 0:
+            signal.set_wakeup_fd(-1)
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            for each in (self._listener, self._control, self._ended, self._wakes, connection, *self._forks.values()):
+                each.close()
+            return _become(json.loads(message), descriptors)
         for each in descriptors:
             os.close(each)
+        self._forks[child] = connection
+        connection.send(f"{child}\n".encode())
+        return None
 
+    def _tell(self) -> None:
+        while self._forks:
+            child, ended = os.waitpid(-1, os.WNOHANG)
+            if not child:
+                return
+            with self._forks.pop(child) as connection, suppress(BrokenPipeError):
+                connection.send(f"{os.waitstatus_to_exitcode(ended)}\n".encode())
 
-def _forked(asked: Mapping[str, object], descriptors: list[int]) -> str:
-    """Forks once more, reports ID and exit code of that fork, and returns in it, as the requested process."""
-    status = descriptors.pop()
-    child = os.fork()
-    if child:
-        for each in (0, 1, 2, *descriptors):
-            os.close(each)
-        os.write(status, f"{child}\n".encode())
-        _, ended = os.waitpid(child, 0)
-        os.write(status, f"{os.waitstatus_to_exitcode(ended)}\n".encode())
+    def _stop(self) -> NoReturn:
+        for each in self._forks:
+            os.kill(each, signal.SIGKILL)
+            os.waitpid(each, 0)
         os._exit(0)
+
+
+def _become(asked: Mapping[str, object], descriptors: list[int]) -> str:
+    """Makes this process the requested one, and returns its script."""
     for number, descriptor in enumerate(descriptors):
         os.dup2(descriptor, number)
         os.close(descriptor)
-    os.close(status)
     os.chdir(str(asked["directory"]))
     os.environ.clear()
     os.environ.update(asked["environment"])
     sys.argv = list(asked["argv"])
     sys.stdin, sys.stdout, sys.stderr = os.fdopen(0), os.fdopen(1, "w"), os.fdopen(2, "w")
     return sys.argv[0]
+
+
+def _run(script: str) -> None:
+    """Runs it and ends as Python does, but leaves what is in memory: to free it would copy all pages of the server."""
+    try:
+        runpy.run_path(script, run_name="__main__")
+        code = 0
+    except SystemExit as ended:
+        if not isinstance(ended.code, int | None):
+            raise
+        code = ended.code or 0
+    threading._shutdown()
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
 
 
 def _import_all() -> None:
@@ -167,8 +242,4 @@ def _import_all() -> None:
 
 
 if __name__ == "__main__":
-    _import_all()
-    gc.freeze()  # nothing of it is looked at again when a fork ends
-    script = _serve(socket.socket(fileno=int(sys.argv[1])))
-    if script is not None:
-        runpy.run_path(script, run_name="__main__")
+    _run(Server(*(socket.socket(fileno=int(each)) for each in sys.argv[1:])).serve())

@@ -5,8 +5,6 @@ import os
 import random
 import shutil
 import struct
-import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,11 +26,14 @@ from eosctl.model.client_properties import ClientProperties
 from eosctl.operations.audit_topics import AuditScope, read_bounds
 from eosctl.planning.audit import plan_ranges, resume
 from eosctl.sources.audit_log import OpenCluster
+from tests import forks
 from tests.conftest import FreshName
 from tests.executors.crashes import COMMIT_FAILPOINTS, contiguous
 from tests.faulty_sandbox import Sandbox
+from tests.forks import Forked
 from tests.integration.audit_site import Eosctl
 from tests.integration.producers import create_topic, transactional_producer
+from tests.integration.terminal import PROGRAM
 from tests.kafka_versions import spec_of
 from tests.live_reader import reader_over
 from tests.waiting import eventually
@@ -437,15 +438,14 @@ class GrowingTopics:
         return ["audit", "-b", self.servers, *named, "--connector", self.name, "-o", "json"]
 
 
-def start(topics: GrowingTopics, store: str, engine: str, failpoint: str | None = None) -> "subprocess.Popen[str]":
+def start(topics: GrowingTopics, store: str, engine: str, failpoint: str | None = None) -> Forked:
     """An audit that is killed at the failpoint, if there is one."""
     environment = {**os.environ, **({} if failpoint is None else {"EOSCTL_FAILPOINT": failpoint})}
-    command = [sys.executable, "-m", "eosctl", *topics.arguments(), "--store", store, "--engine", engine]
-    pipe = subprocess.PIPE
-    return subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, env=environment)
+    options = ("--store", store, "--engine", engine)
+    return forks.start(PROGRAM, *topics.arguments(), *options, environment=environment)
 
 
-def ended(process: "subprocess.Popen[str]") -> int:
+def ended(process: Forked) -> int:
     """0, 1 or 3 (the topics have no config topic), or killed; any other end of a process is a failure."""
     _, error = process.communicate(timeout=PATIENCE_S)
     assert process.returncode in {0, 1, 3, -9}, error

@@ -5,12 +5,12 @@ import re
 import signal
 import sqlite3
 import subprocess
-import sys
 from collections.abc import Sequence
 from contextlib import closing
 from datetime import datetime, timedelta
 from pathlib import Path
 from random import Random
+from time import sleep
 from typing import Any, NamedTuple
 
 import psycopg
@@ -28,10 +28,12 @@ from eosctl.sandbox.java import find_java
 from eosctl.sources.audit_log import OpenCluster
 from eosctl.spark import engine
 from eosctl.spark.starting import spark_engine
+from tests import forks
 from tests.commands.conftest import Eosctl
 from tests.conftest import FreshName
 from tests.faulty_sandbox import Sandbox
 from tests.integration.producers import create_topic
+from tests.integration.terminal import PROGRAM
 from tests.postgresql import PostgreSQL
 from tests.waiting import eventually
 
@@ -53,11 +55,11 @@ class Compared(NamedTuple):
         dsn = f"postgresql://postgres@127.0.0.1:{self.postgresql.port}/{self.database}"
         table = ("--table", f"public.orders={self.topic}")
         words = ("audit", "source", "-b", self.servers, "--source-dsn", dsn, *table, "--caught-up", "-o", "json", *more)
-        return [sys.executable, "-m", "eosctl", *map(str, words)]
+        return [PROGRAM, *map(str, words)]
 
     def run(self, *more: object) -> dict[str, Any]:
         """The answer on the table, without what depends on the moment."""
-        ran = subprocess.run(self.command(*more), capture_output=True, text=True, check=False, timeout=600)
+        ran = forks.run(*self.command(*more), timeout=600)
         assert ran.returncode in {0, 1, 3}, ran.stderr
         [table] = json.loads(ran.stdout)["data"]["tables"]
         return {name: each for name, each in table.items() if name not in {"at", "queries"}}
@@ -119,14 +121,12 @@ def test_killed_at_any_moment_and_continued_it_answers_as_one_that_was_not(order
     state, random, killed = tmp_path / "orders.state", Random(7), 0
     limits = ("--state", state, "--chunk", 50)
     for _ in range(KILLS):
-        process = subprocess.Popen(orders.command(*limits), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        eventually(lambda: state.exists() or process.poll() is not None, "the state file")  # noqa: B023  # at once
-        try:
-            process.wait(random.random() * 2)
-        except subprocess.TimeoutExpired:
-            process.send_signal(signal.SIGKILL)
-            process.wait(30)
-            killed += 1
+        process = forks.start(*orders.command(*limits))
+        eventually(lambda: state.exists() or process.is_over, "the state file")  # noqa: B023  # at once
+        sleep(random.random() * 2)  # not waiting for anything: the moment is the point
+        process.kill()
+        process.communicate(timeout=30)
+        killed += process.returncode == -signal.SIGKILL
     assert killed
     assert orders.run(*limits) == whole
     assert not [*tmp_path.iterdir()], "the state is removed at the end"
@@ -142,10 +142,10 @@ def test_spark_answers_as_this_machine_does_and_continues_a_run_that_was_killed(
     whole = orders.run()
     assert (whole["missing"], whole["extra"], whole["differing"], whole["undecided"]) == (3, 4, 5, 0), whole
     assert orders.run(*spark) == whole
-    process = subprocess.Popen(orders.command(*spark, "--state", state), stdout=subprocess.DEVNULL)
+    process = forks.start(*orders.command(*spark, "--state", state))
     eventually(lambda: count_of(state, "kept WHERE name = 'rows read'") == 1, "the rows to be read", deadline_s=300)
-    process.send_signal(signal.SIGKILL)
-    process.wait(30)
+    process.kill()
+    process.communicate(timeout=30)
     assert orders.run(*spark, "--state", state) == whole
 
 
@@ -180,7 +180,7 @@ def test_events_that_have_the_key_at_a_path_are_compared_by_it(orders: Compared,
     producer.flush(60)
     found = orders._replace(topic=topic).run("--key-path", "data.order")
     assert (found["missing"], found["extra"], found["differing"], found["undecided"]) == (3, 0, 5, 0), found
-    refused = subprocess.run(orders.command("--key-path", "a,b"), capture_output=True, text=True, check=False)
+    refused = forks.run(*orders.command("--key-path", "a,b"))
     assert refused.returncode == 2
     assert "has 2 paths, and the primary key of public.orders is id" in refused.stderr
 
