@@ -5,6 +5,7 @@ import socket
 import ssl
 import sys
 from collections.abc import Callable
+from io import BytesIO
 from time import monotonic
 from typing import Any, Final
 
@@ -170,13 +171,13 @@ def _large_frame(parser: Any) -> LargeFrame | None:  # noqa: ANN401  # untyped l
 
 def _decode_in_place(answer: Any) -> None:  # noqa: ANN401  # untyped library
     """Have the library's generated decoder of this answer copy small fields only: it calls `bytes` on each."""
-    decoder_of(answer).__globals__["bytes"] = _bytes_or_view
+    _decoder_of(answer, _compiled_decoder).__globals__["bytes"] = _bytes_or_view
 
 
-def decoder_of(answer: Any) -> Any:  # noqa: ANN401  # untyped library
+def _decoder_of(answer: Any, made: Callable[..., Any]) -> Any:  # noqa: ANN401  # untyped library
     version = answer._class_version
     flexible = answer.flexible_version_q(version)
-    return answer._struct.compiled_decode_from(version, compact=flexible, tagged=flexible, data_class=answer[None])
+    return made(answer._struct, version, compact=flexible, tagged=flexible, data_class=answer[None])
 
 
 def _bytes_or_view(field: memoryview) -> bytes | memoryview:
@@ -222,19 +223,19 @@ def _piece(sock: Any) -> Received:  # noqa: ANN401  # untyped library
     return data, None
 
 
-# To generate and compile the encoder of a message takes as long as to encode a kilobyte or two field by field.
+# To generate and compile the code for a kind and version of message takes 1 ms, as long as 2 kB field by field.
 
 
 BY_FIELDS: Final = 1 << 11
-"""Bytes of one kind and version of message, until its encoder is compiled."""
+"""Bytes of one kind and version of message in one direction, until its code is compiled."""
 
 _compiled_encoder = StructField.compiled_encode_into
+_compiled_decoder = StructField.compiled_decode_from
 
 
 def _encoder(struct: Any, version: int, compact: bool = False, tagged: bool = False) -> Callable[[Any, Any], None]:  # noqa: ANN401  # untyped library
     """The library's encoder field by field, later the compiled one."""
-    sizes = struct.__dict__.setdefault("sizes_by_fields", {})
-    key = version, compact, tagged
+    sizes, key = _sizes_by_fields(struct), ("encoded", version, compact, tagged)
     if sizes.get(key, 0) >= BY_FIELDS:
         return _compiled_encoder(struct, version, compact, tagged)  # type: ignore[no-any-return]  # untyped library
 
@@ -246,7 +247,34 @@ def _encoder(struct: Any, version: int, compact: bool = False, tagged: bool = Fa
     return encode
 
 
+def _decoder(
+    struct: Any,  # noqa: ANN401  # untyped library
+    version: int,
+    compact: bool = False,
+    tagged: bool = False,
+    data_class: Any = None,  # noqa: ANN401  # untyped library
+) -> Callable[[Any, int], tuple[Any, int]]:
+    """Likewise. What it decodes has no views of the bytes that were given, and is not cut."""
+    sizes, key = _sizes_by_fields(struct), ("decoded", version, compact, tagged)
+
+    def decode(data: Any, begin: int) -> tuple[Any, int]:  # noqa: ANN401  # untyped library
+        size = sizes[key] = sizes.get(key, 0) + len(data) - begin
+        if size > BY_FIELDS:
+            return _compiled_decoder(struct, version, compact, tagged, data_class)(data, begin)  # type: ignore[no-any-return]  # untyped library
+        rest = BytesIO(data[begin:])
+        item = struct.decode(rest, version=version, compact=compact, tagged=tagged, data_class=data_class)
+        return item, begin + rest.tell()
+
+    return decode
+
+
+def _sizes_by_fields(struct: Any) -> dict[tuple[str, int, bool, bool], int]:  # noqa: ANN401  # untyped library
+    sizes: dict[tuple[str, int, bool, bool], int] = struct.__dict__.setdefault("sizes_by_fields", {})
+    return sizes
+
+
 StructField.compiled_encode_into = _encoder
+StructField.compiled_decode_from = _decoder
 
 
 # kafka-python's connections, fixed where a failing one would lose something (3.0.12).
@@ -283,7 +311,7 @@ class WholeAnswers(KafkaProtocol):  # type: ignore[misc]  # the library is untyp
         what = f"{kind.name.removesuffix('Response')} (version {kind._class_version}) with a damaged response"
         try:
             answered = kind.parse_header(read_buffer).correlation_id
-            response, end = decoder_of(kind)(data := memoryview(read_buffer.read()), 0)
+            response, end = _decoder_of(kind, _decoder)(data := memoryview(read_buffer.read()), 0)
         except Exception as error:
             raise DamagedResponse(f"{what}: its bytes cannot be decoded") from error
         if answered != header.correlation_id:

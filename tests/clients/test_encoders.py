@@ -1,11 +1,11 @@
-"""The first messages of a kind are encoded field by field, to the same bytes as by the compiled encoder."""
+"""The first messages of a kind are encoded and decoded field by field, with the results of the compiled code."""
 
 import importlib
 import inspect
 import pkgutil
 import random
 import re
-from struct import calcsize
+import struct
 from uuid import UUID
 
 import kafka.protocol
@@ -32,7 +32,8 @@ def kinds():
             yield kind
 
 
-REQUESTS = {kind.__name__: kind for kind in kinds() if kind.is_request()}
+KINDS = {kind.__name__: kind for kind in kinds()}
+REQUESTS = {name: kind for name, kind in KINDS.items() if kind.is_request()}
 
 
 def fields(chosen, schema, version):
@@ -55,7 +56,7 @@ def value(chosen, field, version):
 def simple(chosen, field):
     kind = field.type_str.removeprefix("[]")
     if kind in NUMBERS:
-        bits = 8 * calcsize(f">{NUMBERS[kind]}") - 1
+        bits = 8 * struct.calcsize(f">{NUMBERS[kind]}") - 1
         return chosen.choice((0, -1, 2**bits - 1, -(2**bits), chosen.randrange(100)))
     if kind in UNSIGNED:
         return chosen.choice((0, 1, 2 ** UNSIGNED[kind] - 1))
@@ -70,6 +71,7 @@ def simple(chosen, field):
 
 def test_the_library_was_walked():
     assert len(REQUESTS) > 45
+    assert len(KINDS) == 2 * len(REQUESTS)
 
 
 @pytest.mark.parametrize("name", sorted(REQUESTS))
@@ -85,6 +87,52 @@ def test_a_first_message_has_the_bytes_of_the_compiled_encoder(name):
             kind._struct.__dict__["sizes_by_fields"][key] = BY_FIELDS
             assert message.encode(version=version) == first, version
             assert size == len(first)
+
+
+def encoded(chosen, kind, version):
+    given = fields(chosen, kind._struct, version)
+    if kind.__name__ == "ApiVersionsResponse":
+        given["error_code"] = 0  # with an error it is one of version 0
+    return kind(version=version, **given).encode(version=version)
+
+
+def content(item):
+    """All that a decoded message has, with the versions and tags of each part."""
+    if isinstance(item, list):
+        return [content(each) for each in item]
+    if not hasattr(item, "_struct"):
+        return item
+    values = [content(getattr(item, field.name)) for field in item._struct._fields]
+    return type(item).__name__, item._version, item.tags, item.unknown_tags, values
+
+
+@pytest.mark.parametrize("name", sorted(KINDS))
+def test_a_first_message_has_the_content_that_the_compiled_decoder_finds(name):
+    kind = KINDS[name]
+    for version in range(kind.max_version + 1):
+        chosen = random.Random(f"{name} {version}")
+        for _ in range(4):
+            data = encoded(chosen, kind, version)
+            if kind.flexible_version_q(version) and not kind._struct.tagged_fields(version)._fields:
+                data = data[:-1] + b"\x01\x7e\x02xy"  # a tag that is not known
+            kind._struct.__dict__["sizes_by_fields"].clear()
+            first = content(kind.decode(data, version=version))
+            [(key, size)] = kind._struct.__dict__["sizes_by_fields"].items()
+            assert size == len(data)
+            kind._struct.__dict__["sizes_by_fields"][key] = BY_FIELDS
+            assert content(kind.decode(data, version=version)) == first, version
+
+
+@pytest.mark.parametrize("name", sorted(KINDS))
+def test_a_first_message_that_is_cut_is_not_decoded(name):
+    kind = KINDS[name]
+    for version in range(kind.max_version + 1):
+        chosen = random.Random(f"{name} {version}")
+        data = encoded(chosen, kind, version)
+        for size in {chosen.randrange(len(data)), len(data) - 1} if data else ():
+            kind._struct.__dict__["sizes_by_fields"].clear()
+            with pytest.raises((ValueError, struct.error)):
+                kind.decode(data[:size], version=version)
 
 
 PLAIN = sorted(set(re.findall(r'_plain\("(\w+)"\)', inspect.getsource(messages))))
