@@ -5,11 +5,11 @@ import gc
 import os
 import sys
 
-from eosctl.bare_packages import SELDOM_USED, open_bare
+from eosctl.bare_packages import OWN, SELDOM_USED, open_bare
 from eosctl.shell.ready import ready_text
 
 gc.disable()  # to look for cycles while modules are imported takes a tenth of that; main has it begin
-open_bare(SELDOM_USED)
+open_bare(SELDOM_USED | OWN)
 
 
 class _LastCallback:

@@ -51,6 +51,31 @@ SELDOM_USED: Final = frozenset(
     }
 )
 """Modules that only the program opens bare: another one that imports eosctl may replace names of theirs."""
+OWN: Final = frozenset(
+    {
+        "eosctl.clients.rest",
+        "eosctl.codecs.groups",
+        "eosctl.codecs.profiles",
+        "eosctl.codecs.record_batches",
+        "eosctl.executors.files",
+        "eosctl.model.acls",
+        "eosctl.model.evidence",
+        "eosctl.model.hanging",
+        "eosctl.model.preconditions",
+        "eosctl.model.transaction_log",
+        "eosctl.operations.decisions",
+        "eosctl.sources.audit_log",
+        "eosctl.sources.connect_rest",
+        "eosctl.sources.kafka_acls",
+        "eosctl.sources.kafka_evidence",
+        "eosctl.sources.kafka_groups",
+        "eosctl.sources.kafka_log",
+        "eosctl.sources.kafka_transaction_log",
+        "eosctl.sources.listed_transactions",
+    }
+)
+"""Modules of eosctl that every command has at hand and few need: `from eosctl.sources import kafka_log` runs nothing,
+`from eosctl.sources.kafka_log import read_log` runs it at once."""
 _EXCEPTIONS: Final = "httpcore._exceptions"
 ELSEWHERE: Final[Mapping[str, Mapping[str, str]]] = {
     "httpcore": {

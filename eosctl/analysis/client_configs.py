@@ -22,8 +22,10 @@ Settings that the worker learns while it runs are not included: metrics.context.
 client.id that MirrorMaker's connectors make of their roles.
 """
 
+from __future__ import annotations
+
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from eosctl.model.client_properties import MIRROR_CLIENT_KEYS, Property, split_list
 from eosctl.model.client_roles import (
@@ -41,11 +43,13 @@ from eosctl.model.client_roles import (
     server_set,
     stripped,
 )
-from eosctl.model.evidence import Evidence
 from eosctl.model.names import ConnectorTaskId, task_transactional_id
 from eosctl.model.skipped import Skipped, not_asked
 from eosctl.model.versions import NEWEST, KafkaVersion
 from eosctl.model.whole_numbers import whole
+
+if TYPE_CHECKING:
+    from eosctl.model.evidence import Evidence
 
 Properties = Mapping[str, Property]
 

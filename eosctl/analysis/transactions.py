@@ -16,8 +16,7 @@ from eosctl.model.groups import (
     ConsumerMembers,
     ListedGroup,
 )
-from eosctl.model.leftovers import FLINK_SINK
-from eosctl.model.names import ConnectorTaskId, leader_transactional_id, stem_and_task
+from eosctl.model.names import FLINK_SINK, ConnectorTaskId, leader_transactional_id, stem_and_task
 from eosctl.model.skipped import Skipped
 from eosctl.model.text import first_few
 from eosctl.model.transactions import (

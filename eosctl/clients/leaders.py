@@ -14,6 +14,8 @@ LEADER_NOT_AVAILABLE: Final = 5
 MOVED: Final = frozenset({LEADER_NOT_AVAILABLE, 6, 9, 13, 56, 74, 75, 78})
 """Answers after which the leader has to be looked up again: the leadership moved, or is moving."""
 NO_LEADER: Final = -1
+LEADERLESS_PATIENCE_S: Final = 2.0
+"""How long a partition may be leaderless before it counts as lost: an election takes less."""
 
 
 def partition_leaders(

@@ -1,10 +1,12 @@
 """Requests of the Kafka protocol, as values that can be sent to any broker in the version it speaks."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, Final, NamedTuple, TypeVar
 
-from eosctl.model.acls import OPERATION_CODES, PATTERN_CODES, PERMISSION_CODES, RESOURCE_CODES, AclBinding, ResourceType
+from eosctl.model import acls
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
 from eosctl.model.records import IsolationLevel
 from eosctl.version import __version__
@@ -260,7 +262,7 @@ def describe_acls() -> Request:
     return Request(_plain("DescribeAcls"), fields, min_version=1)
 
 
-def create_acls(bindings: Iterable[AclBinding]) -> Request:
+def create_acls(bindings: Iterable[acls.AclBinding]) -> Request:
     """CreateAcls: results[] of {error_code, error_message}, one for each binding in their order.
 
     A binding that exists already is created again without effect. Needs Alter on the cluster.
@@ -269,20 +271,20 @@ def create_acls(bindings: Iterable[AclBinding]) -> Request:
     wanted = list(bindings)
     creations = [
         api.AclCreation(
-            resource_type=RESOURCE_CODES[each.pattern.resource_type],
+            resource_type=acls.RESOURCE_CODES[each.pattern.resource_type],
             resource_name=each.pattern.name,
-            resource_pattern_type=PATTERN_CODES[each.pattern.pattern_type],
+            resource_pattern_type=acls.PATTERN_CODES[each.pattern.pattern_type],
             principal=each.principal,
             host=each.host,
-            operation=OPERATION_CODES[each.operation],
-            permission_type=PERMISSION_CODES[each.permission],
+            operation=acls.OPERATION_CODES[each.operation],
+            permission_type=acls.PERMISSION_CODES[each.permission],
         )
         for each in wanted
     ]
     return Request(api, {"creations": creations}, min_version=_version_for(wanted))
 
 
-def delete_acls(bindings: Iterable[AclBinding]) -> Request:
+def delete_acls(bindings: Iterable[acls.AclBinding]) -> Request:
     """DeleteAcls of exactly these: filter_results[] of {error_code, error_message, matching_acls[]}, in their order.
 
     matching_acls is empty for a binding that does not exist. Needs Alter on the cluster.
@@ -291,21 +293,21 @@ def delete_acls(bindings: Iterable[AclBinding]) -> Request:
     doomed = list(bindings)
     filters = [
         api.DeleteAclsFilter(
-            resource_type_filter=RESOURCE_CODES[each.pattern.resource_type],
+            resource_type_filter=acls.RESOURCE_CODES[each.pattern.resource_type],
             resource_name_filter=each.pattern.name,
-            pattern_type_filter=PATTERN_CODES[each.pattern.pattern_type],
+            pattern_type_filter=acls.PATTERN_CODES[each.pattern.pattern_type],
             principal_filter=each.principal,
             host_filter=each.host,
-            operation=OPERATION_CODES[each.operation],
-            permission_type=PERMISSION_CODES[each.permission],
+            operation=acls.OPERATION_CODES[each.operation],
+            permission_type=acls.PERMISSION_CODES[each.permission],
         )
         for each in doomed
     ]
     return Request(api, {"filters": filters}, min_version=_version_for(doomed))
 
 
-def _version_for(bindings: list[AclBinding]) -> int:
-    return WITH_USERS if any(each.pattern.resource_type is ResourceType.USER for each in bindings) else 1
+def _version_for(bindings: list[acls.AclBinding]) -> int:
+    return WITH_USERS if any(each.pattern.resource_type is acls.ResourceType.USER for each in bindings) else 1
 
 
 GROUPS_BY_NAME: Final = 8

@@ -12,6 +12,8 @@ Both are plain JSON without schema, written by Jackson without blanks (JsonConve
 3. A rename exchanges the connector's name inside the key and leaves every other byte as it is.
 """
 
+from __future__ import annotations
+
 import hashlib
 import json
 import re
@@ -26,6 +28,7 @@ from msgspec.json import Decoder
 from eosctl.codecs.json_text import MOST_CHARACTERS, NotJson, load_json, long_value, read_json
 from eosctl.errors import ConfigError, Undecodable
 from eosctl.late_pattern import late_pattern
+from eosctl.model import preconditions
 from eosctl.model.names import java_hash
 from eosctl.model.offsets import (
     ConnectorOffset,
@@ -37,7 +40,6 @@ from eosctl.model.offsets import (
     SourceOffset,
     SourcePartition,
 )
-from eosctl.model.preconditions import OffsetsNow
 from eosctl.model.text import escaped_in_json
 
 if TYPE_CHECKING:
@@ -239,7 +241,7 @@ def _bucket(name: str, buckets: int) -> int:
     return (value ^ value >> 16) & (buckets - 1)
 
 
-def offsets_in(records: "Iterable[OffsetsWrite]") -> tuple[ConnectorOffset, ...]:
+def offsets_in(records: Iterable[OffsetsWrite]) -> tuple[ConnectorOffset, ...]:
     """The offsets in these records as a worker reads them; a tombstone is an offset of None."""
     found = []
     for each in records:
@@ -274,7 +276,7 @@ def entries_by_connector(topic: OffsetsTopic) -> dict[str, list[Entry]]:
     return found
 
 
-def offsets_now(entries: Iterable[Entry]) -> OffsetsNow:
+def offsets_now(entries: Iterable[Entry]) -> preconditions.OffsetsNow:
     """The digests of one connector's offsets in one topic, and the open transactions that wrote some."""
     live, producers = [], set()
     for key, records in entries:
@@ -286,7 +288,7 @@ def offsets_now(entries: Iterable[Entry]) -> OffsetsNow:
     live.sort()
     values = [_framed(raw, partition, value) for raw, partition, value, _ in live]
     places = [row + _cell(b"%d" % each[3]) for row, each in zip(values, live, strict=True)]
-    return OffsetsNow(_digest("records", places), _digest("values", values), tuple(sorted(producers)))
+    return preconditions.OffsetsNow(_digest("records", places), _digest("values", values), tuple(sorted(producers)))
 
 
 def value_digest(values: Iterable[Value]) -> str:

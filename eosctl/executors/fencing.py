@@ -10,19 +10,19 @@ FenceProducersHandler and CoordinatorStrategy, and TransactionCoordinator on the
 3. Everything else is final for that ID and touches no other.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from time import monotonic
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from eosctl.clients import errors
-from eosctl.clients.access import ClusterAccess
 from eosctl.clients.errors import code_name
 from eosctl.clients.messages import Response, end_transaction, find_coordinators, in_pieces, init_producer_id
 from eosctl.clients.wire import Reply, Window, Wire
 from eosctl.errors import EosctlError, TimedOut, Unreachable, denial
-from eosctl.executors.apply import Recheck
 from eosctl.model.fencing import (
     Candidate,
     FenceError,
@@ -33,9 +33,13 @@ from eosctl.model.fencing import (
     failure_of,
 )
 from eosctl.model.names import ProducerIdAndEpoch
-from eosctl.model.plan import FenceProducers, FenceTransaction
 from eosctl.model.text import pluralize
 from eosctl.model.transactions import TransactionDescription
+
+if TYPE_CHECKING:
+    from eosctl.clients.access import ClusterAccess
+    from eosctl.executors.apply import Recheck
+    from eosctl.model.plan import FenceProducers, FenceTransaction
 
 SAME_COORDINATOR: Final = frozenset({errors.COORDINATOR_LOAD_IN_PROGRESS, errors.CONCURRENT_TRANSACTIONS})
 FIND_AGAIN: Final = frozenset({errors.COORDINATOR_NOT_AVAILABLE, errors.NOT_COORDINATOR})
@@ -277,7 +281,7 @@ def _unanswered(progress: StepProgress, unsent: Collection[str]) -> FenceResult:
     return progress.end(FenceOutcome.FAILED, None, FenceError("INTERRUPTED", message))
 
 
-Describe = Callable[[ClusterAccess, Sequence[str]], Mapping[str, TransactionDescription]]
+Describe = Callable[["ClusterAccess", Sequence[str]], Mapping[str, TransactionDescription]]
 """Descriptions of the IDs that their coordinators know."""
 
 

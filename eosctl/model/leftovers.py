@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from eosctl.errors import EosctlError, Unreachable, UsageError
 from eosctl.late_pattern import late_pattern
-from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
+from eosctl.model.names import FLINK_SINK, ProducerIdAndEpoch, TopicPartition
 from eosctl.model.report import Result
 from eosctl.model.skipped import Skipped
 from eosctl.model.text import first_few
@@ -104,11 +104,6 @@ def decided_transactions(lines: Iterable[str], source: object) -> tuple[DecidedT
         producer = ProducerIdAndEpoch(int(parts["producer_id"]), int(parts["epoch"]))
         found.append(DecidedTransaction(parts["id"], producer))
     return tuple(found)
-
-
-FLINK_SINK: Final = late_pattern(r"(?P<prefix>.*\D.*)-(?P<subtask>\d+)-(?P<number>\d+)")
-"""The shape of the IDs of Flink's KafkaSink; number is the checkpoint that commits the transaction, or counts a pool.
-IDs of others may have it too."""
 
 
 class FlinkWriter(NamedTuple):

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from difflib import get_close_matches
 from enum import StrEnum
 from typing import Final, overload
 
@@ -15,6 +14,9 @@ from eosctl.model.whole_numbers import MOST_TASK_DIGITS
 TRANSACTION_LOG: Final = "__transaction_state"
 LEADER_PREFIX: Final = "connect-cluster-"
 _TOPIC_NAME: Final = late_pattern(r"(?!\.{1,2}$)[a-zA-Z0-9._-]{1,249}", re.ASCII)
+FLINK_SINK: Final = late_pattern(r"(?P<prefix>.*\D.*)-(?P<subtask>\d+)-(?P<number>\d+)")
+"""The shape of the IDs of Flink's KafkaSink; number is the checkpoint that commits the transaction, or counts a pool.
+IDs of others may have it too."""
 
 
 class Side(StrEnum):
@@ -111,6 +113,8 @@ def did_you_mean(wanted: str, known: Iterable[str], otherwise: str) -> str: ...
 def did_you_mean(wanted: str, known: Iterable[str], otherwise: None = None) -> str | None: ...
 def did_you_mean(wanted: str, known: Iterable[str], otherwise: str | None = None) -> str | None:
     """A question with the known name most similar to `wanted`; `otherwise` if none is similar."""
+    from difflib import get_close_matches
+
     by_lower = {name.lower(): name for name in sorted(known)[:MOST_NAMES]}
     found = get_close_matches(wanted.lower(), by_lower, 1)
     return f"did you mean {by_lower[found[0]]}?" if found else otherwise

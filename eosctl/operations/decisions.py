@@ -1,5 +1,7 @@
 """What coordinators decided about transactions that are open in a partition although they are complete."""
 
+from __future__ import annotations
+
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Final, NamedTuple
@@ -15,7 +17,7 @@ from eosctl.model.text import first_few, pluralize
 from eosctl.model.timeline import TimelineFacts
 from eosctl.model.topics import OffsetRange
 from eosctl.model.transaction_log import LoggedHolders
-from eosctl.sources.audit_log import ControlBatch
+from eosctl.sources import audit_log
 from eosctl.sources.cluster_reader import ClusterReader
 
 
@@ -217,7 +219,7 @@ def _has_marker(reader: ClusterReader, transaction: OpenTransaction, since_ms: i
     markers = [
         each.marker
         for each in log.read(OffsetRange(place.topic, place.partition, begin[0], start, settled=False))
-        if isinstance(each, ControlBatch)
+        if isinstance(each, audit_log.ControlBatch)
     ]
     return any(each is not None and each.producer_id == producer_id and each.timestamp >= since_ms for each in markers)
 

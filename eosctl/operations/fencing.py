@@ -1,5 +1,7 @@
 """Fencing producers: read, plan, show, ask, fence, prove."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
@@ -12,18 +14,18 @@ from eosctl.clients.deadline import Deadline
 from eosctl.errors import ConfigError, EosctlError, Refused, Unreachable, UsageError
 from eosctl.executors.fencing import FencingRun, challenge_old_producers
 from eosctl.files import read_ids
+from eosctl.model import hanging
 from eosctl.model.connectors import ConnectorState, TargetState
 from eosctl.model.fencing import Fenced, FenceOutcome, FencingOutcome, FencingRequest, PlannedFencing, Proof
 from eosctl.model.groups import no_such_group
-from eosctl.model.hanging import join_open_transactions
 from eosctl.model.names import TopicPartition, did_you_mean, not_in_config_topic, stem_and_task
 from eosctl.model.skipped import Cause, Coverage, Skipped, Unread, read_or_skip
 from eosctl.model.text import first_few, pluralize
 from eosctl.model.transactions import TransactionDescription, TransactionState, require_described
 from eosctl.model.whole_numbers import MOST_TASKS
 from eosctl.model.workers import ConnectorStatus
+from eosctl.operations import decisions
 from eosctl.operations.agreement import Show, agree
-from eosctl.operations.decisions import Overtaken, read_overtaken
 from eosctl.operations.session import Session
 from eosctl.planning.fencing import choose_transaction_timeout, find_unproved, plan_fencing, prove, select_candidates
 from eosctl.sources.cluster_reader import ClusterReader, read_live_owners, read_task_states, require_sources
@@ -118,7 +120,6 @@ def read_and_plan(session: Session, request: FencingRequest, config_topic: str) 
     if group_id is not None and request.names_connectors and candidates and not descriptions:
         _require_group(session, group_id)
     longest = cluster if isinstance(cluster, Skipped) else cluster.transaction_max_timeout_ms
-    overtaken = _overtaken(reader, descriptions)
     plan = plan_fencing(
         request,
         candidates,
@@ -126,8 +127,7 @@ def read_and_plan(session: Session, request: FencingRequest, config_topic: str) 
         live,
         choose_transaction_timeout(request, longest),
         _leaderless(session, descriptions),
-        overtaken.verdicts,
-        overtaken.unread,
+        *_overtaken(reader, descriptions),
     )
     return PlannedFencing(
         plan=plan, cluster_id=cluster_id, as_of=as_of, coverage=reader.coverage + Coverage((), tuple(beyond.values()))
@@ -195,28 +195,31 @@ def _leaderless(session: Session, descriptions: Mapping[str, TransactionDescript
     return found
 
 
-def _overtaken(reader: ClusterReader, descriptions: Mapping[str, TransactionDescription]) -> Overtaken:
-    """Decided transactions that the open ones of these IDs would end another way; needs Read on topics."""
+def _overtaken(
+    reader: ClusterReader, descriptions: Mapping[str, TransactionDescription]
+) -> tuple[tuple[hanging.Verdict, ...], str | None]:
+    """Decided transactions that the open ones of these IDs would end another way, and why others may be missing; needs
+    Read on topics."""
     opened = {name: each for name, each in descriptions.items() if each.state is TransactionState.ONGOING}
     wanted: dict[str, frozenset[int]] = {}
     for place in {place for each in opened.values() for place in each.partitions}:
         wanted[place.topic] = wanted.get(place.topic, frozenset()) | {place.partition}
     if not wanted:
-        return Overtaken(())
+        return (), None
 
-    def read() -> Overtaken:
+    def read() -> decisions.Overtaken:
         leaders = reader.partitions(wanted)
         names = {each.producer.producer_id: name for name, each in opened.items()}
         seen = reader.producers(leaders, quiet=True)
         mine = [each for each in seen.producers if each.producer.producer_id in names]
-        found = read_overtaken(reader, join_open_transactions(mine, names, opened), leaders)
+        found = decisions.read_overtaken(reader, hanging.join_open_transactions(mine, names, opened), leaders)
         if seen.unanswered and found.unread is None:
             return found._replace(unread=f"no leader answered for {first_few(seen.unanswered)}")
         return found
 
     with reader.optional_reads():
         found = read_or_skip(read)
-    return Overtaken((), found.reason) if isinstance(found, Skipped) else found
+    return ((), found.reason) if isinstance(found, Skipped) else found
 
 
 def _read_listed(session: Session, request: FencingRequest) -> tuple[str, ...]:

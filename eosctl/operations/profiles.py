@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from eosctl.codecs.properties import ENCODING
 from eosctl.codecs.secrets import looks_secret
 from eosctl.errors import ConfigError, EosctlError, UsageError
-from eosctl.executors.files import record_trust, remove_trust, set_current, set_profile
+from eosctl.executors import files as user_files
 from eosctl.files import WORKER_CONFIG, read_content, read_text
 from eosctl.model.client_properties import CLIENT_KEYS, HIDDEN
 from eosctl.model.names import did_you_mean
@@ -89,14 +89,14 @@ def trust_project_file(path: Path | None) -> tuple[Path, Profiles]:
     """Trusts this file, or the nearest one, as it is now; returns it and its content."""
     file = _project_file(path)
     found = read_project_file(file)
-    record_trust(_trust_record(file), found.digests)
+    user_files.record_trust(_trust_record(file), found.digests)
     return file, found.profiles
 
 
 def distrust_project_file(path: Path | None) -> Path:
     """No longer trusts this file, or the nearest one, and returns it."""
     file = _project_file(path)
-    remove_trust(_trust_record(file))
+    user_files.remove_trust(_trust_record(file))
     return file
 
 
@@ -115,7 +115,7 @@ def use_profile(name: str) -> Path:
     """Makes `name` the profile in use, and returns the changed file; ConfigError if it does not exist."""
     chosen_profile(name)
     file = user_file()
-    set_current(file, name)
+    user_files.set_current(file, name)
     return file
 
 
@@ -133,7 +133,7 @@ def add_profile(name: str, keys: Mapping[str, object], *, update: bool) -> Profi
         raise ConfigError(f"profile {name} exists in {file}", hint=hint)
     if not (update or keys.get("bootstrap-server")):
         raise UsageError("a profile needs brokers to start from", hint="give -b HOST:PORT")
-    set_profile(file, name, {key: _absolute(value) for key, value in keys.items()})
+    user_files.set_profile(file, name, {key: _absolute(value) for key, value in keys.items()})
     return read_user_profiles().profiles[name]
 
 

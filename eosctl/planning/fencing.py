@@ -23,11 +23,14 @@ Did it work? The answers, and the coordinators' state afterwards, are compared w
 3. Where the old producer was asked to end its transaction, the coordinator must have refused.
 """
 
+from __future__ import annotations
+
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from eosctl.analysis.catalogue.transactions import NOT_PROVED
 from eosctl.analysis.connect_requests import restart_tasks
 from eosctl.analysis.transactions import KnownNames, ownership
+from eosctl.model import hanging
 from eosctl.model.connectors import connector_path
 from eosctl.model.fencing import (
     Candidate,
@@ -41,9 +44,7 @@ from eosctl.model.fencing import (
     Proof,
     SkippedCandidate,
 )
-from eosctl.model.hanging import Decision, Verdict
-from eosctl.model.leftovers import FLINK_SINK
-from eosctl.model.names import ConnectorTaskId, TopicPartition, stem_and_task, task_transactional_id
+from eosctl.model.names import FLINK_SINK, ConnectorTaskId, TopicPartition, stem_and_task, task_transactional_id
 from eosctl.model.report import Finding
 from eosctl.model.skipped import Skipped
 from eosctl.model.text import first_few, pluralize
@@ -157,7 +158,7 @@ def plan_fencing(
     live: LiveOwners,
     transaction_timeout_ms: int,
     leaderless: Collection[TopicPartition] = (),
-    overtaken: Collection[Verdict] = (),
+    overtaken: Collection[hanging.Verdict] = (),
     not_looked_for: str | None = None,
 ) -> FencingPlan:
     """The plan by the rules above. descriptions lack the IDs that their coordinator does not know.
@@ -195,11 +196,11 @@ def plan_fencing(
     return FencingPlan(steps, skipped, tuple(objections), warnings, transaction_timeout_ms)
 
 
-def _object_to_overtaken(overtaken: Iterable[Verdict]) -> Iterator[Objection]:
+def _object_to_overtaken(overtaken: Iterable[hanging.Verdict]) -> Iterator[Objection]:
     for each in overtaken:
         place, name = each.transaction.topic_partition, each.transaction.transactional_id
         match each.decision:
-            case Decision(committed=True, decided_ms=at):
+            case hanging.Decision(committed=True, decided_ms=at):
                 ended = f"its coordinator committed at {rfc3339(at)}"
             case Skipped(reason=reason):
                 ended = f"may be committed ({reason})"

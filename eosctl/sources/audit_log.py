@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, Self
 from msgspec import Struct
 
 from eosctl.clients.errors import protocol_error
-from eosctl.clients.leaders import NO_LEADER, partition_leaders
+from eosctl.clients.leaders import LEADERLESS_PATIENCE_S, NO_LEADER, partition_leaders
 from eosctl.clients.messages import list_offsets
 from eosctl.clients.wire import Window, Wire
 from eosctl.codecs.record_batches import (
@@ -34,7 +34,6 @@ from eosctl.errors import EosctlError, Refused, Undecodable, Unreachable, UsageE
 from eosctl.model.names import TopicPartition
 from eosctl.model.records import IsolationLevel
 from eosctl.sources.kafka_log import (
-    LEADERLESS_PATIENCE_S,
     MOST_BYTES,
     LogReader,
     RecordsDeleted,

@@ -17,11 +17,11 @@ from msgspec.structs import replace
 
 from eosctl.clients.wire import Wire
 from eosctl.errors import EosctlError, UsageError
+from eosctl.model import transaction_log
 from eosctl.model.client_properties import ClientProperties
 from eosctl.model.names import TopicPartition
 from eosctl.model.skipped import Coverage, Skipped, read_or_skip, unread_in
 from eosctl.model.topics import PartitionOffsets, RecordsDigest, RecordTally, TopicDescription
-from eosctl.model.transaction_log import LoggedHolders
 from eosctl.model.workers import LiveOwners, possible_groups
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from eosctl.model.offsets import ConnectorOffset, KnownPhase, OffsetsTopic, StorePlace
     from eosctl.model.timeline import TimelineFacts
     from eosctl.model.times import ClusterClock
-    from eosctl.model.transaction_log import LogEnd, TransactionLogRecords
+    from eosctl.model.transaction_log import LogEnd, LoggedHolders, TransactionLogRecords
     from eosctl.model.transactions import (
         ActiveProducer,
         AnsweredProducers,
@@ -421,7 +421,7 @@ class KeptFacts:
         self.by_question: dict[tuple[object, ...], KeptFact] = {}
         self.tallies: dict[tuple[str, TopicPartition], RecordTally] = {}
         self.silent: dict[str, Skipped] = {}
-        self.holders = LoggedHolders()
+        self.holders = transaction_log.LoggedHolders()
 
     def probes(self, processes: object, kept_s: float) -> dict[str, bool]:
         """The answers of each of these processes by address, to be extended; later sessions use them as well."""

@@ -25,9 +25,9 @@ from eosctl.clients.rest_identity import (
 )
 from eosctl.codecs.secrets import mask_properties
 from eosctl.errors import EosctlError, Undecodable, Unreachable
+from eosctl.model import evidence
 from eosctl.model.client_roles import class_name
 from eosctl.model.connectors import connector_path
-from eosctl.model.evidence import Preflight, WorkerEvidence
 from eosctl.model.offsets import KnownPhase
 from eosctl.model.skipped import Cause, Skipped, read_or_skip
 from eosctl.model.workers import ConnectFacts, ConnectorStatus, TaskStatus, WorkerFacts, version_of
@@ -379,7 +379,7 @@ NOT_PROBED: Final = Skipped(
 )
 PREFLIGHT_FIELDS: Final = frozenset({"exactly.once.support", "transaction.boundary", "connector.plugin.version"})
 
-Workers = Mapping[str, WorkerEvidence | EosctlError]
+Workers = Mapping[str, "evidence.WorkerEvidence | EosctlError"]
 Plugins = Mapping[str, tuple[str, ...]]
 
 
@@ -388,7 +388,7 @@ def read_worker_evidence(
 ) -> Workers:
     """Each worker's evidence by its address, or why there is none; those in `probed` are not probed again."""
 
-    def attempt(url: str) -> WorkerEvidence | EosctlError:
+    def attempt(url: str) -> evidence.WorkerEvidence | EosctlError:
         try:
             return _worker(url, timeout_s, probed)
         except EosctlError as error:
@@ -397,7 +397,7 @@ def read_worker_evidence(
     return dict(zip(urls, rest.at_once(attempt, urls, PARALLEL), strict=True))
 
 
-def _worker(url: str, timeout_s: float, probed: Mapping[str, bool]) -> WorkerEvidence:
+def _worker(url: str, timeout_s: float, probed: Mapping[str, bool]) -> evidence.WorkerEvidence:
     facts = read_worker(url, timeout_s)
     version = version_of(facts)
     enabled: bool | Skipped | None = probed.get(url)
@@ -407,7 +407,7 @@ def _worker(url: str, timeout_s: float, probed: Mapping[str, bool]) -> WorkerEvi
         read_or_skip(lambda: _connector_names(url, timeout_s)),
         read_or_skip(lambda: _plugins(url, timeout_s)),
     )
-    return WorkerEvidence(url, version, facts.kafka_cluster_id, enabled, names, plugins)
+    return evidence.WorkerEvidence(url, version, facts.kafka_cluster_id, enabled, names, plugins)
 
 
 def _connector_names(url: str, timeout_s: float) -> frozenset[str]:
@@ -430,7 +430,7 @@ def _plugins(url: str, timeout_s: float) -> Plugins:
 
 def read_preflight(
     urls: Sequence[str], timeout_s: float, connectors: Collection[str] | None = None
-) -> Mapping[str, Preflight]:
+) -> Mapping[str, evidence.Preflight]:
     """The answer of each of these source connectors (None: all) when exactly-once is required.
 
     Configs are read from the first worker; they are not kept. One worker of every set of versions of its plugin
@@ -465,7 +465,9 @@ def read_preflight(
             client.__exit__()
     answers = {name: {url: each for (of, url), each in found.items() if of == name} for name in configs}
     return {
-        name: Preflight(each or {urls[0]: Skipped(f"connector {name} is FAILED, and its config is not validated")})
+        name: evidence.Preflight(
+            each or {urls[0]: Skipped(f"connector {name} is FAILED, and its config is not validated")}
+        )
         for name, each in answers.items()
     }
 

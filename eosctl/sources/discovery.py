@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol
 
-from eosctl.clients.rest import InternalAddress, at_once
+from eosctl.clients import rest
 from eosctl.clients.rest_identity import DiscoveredUrl, RestIdentity, WorkerUrl
 from eosctl.errors import EosctlError, NotAuthorized, UsageError
 from eosctl.model.skipped import Cause, Skipped, not_asked
@@ -19,8 +19,7 @@ from eosctl.model.workers import (
     only_connect_group,
     workers_to_ask,
 )
-from eosctl.sources.connect_rest import read_worker
-from eosctl.sources.kafka_groups import STABLE, hidden_groups, listed_groups, read_connect_groups
+from eosctl.sources import connect_rest, kafka_groups
 
 if TYPE_CHECKING:
     from eosctl.clients.request_log import RequestLog
@@ -101,7 +100,7 @@ class Discovery:
         if not self._connections.client_properties.bootstrap_servers:
             return None
         wire = self._connections.wire
-        return only_connect_group(listed_groups(wire), hidden_groups(wire))
+        return only_connect_group(kafka_groups.listed_groups(wire), kafka_groups.hidden_groups(wire))
 
     def workers(self, group_id: str, described: ConnectGroup | Skipped | None = None) -> FoundWorkers:
         """The members of the discovered group that answer as workers of this Kafka cluster.
@@ -111,13 +110,13 @@ class Discovery:
         if not self._connections.client_properties.bootstrap_servers:
             return FoundWorkers()
         group = described
-        if group is None or isinstance(group, Skipped) or group.state != STABLE:
-            group = read_connect_groups(self._connections.wire, [group_id])[group_id]
+        if group is None or isinstance(group, Skipped) or group.state != kafka_groups.STABLE:
+            group = kafka_groups.read_connect_groups(self._connections.wire, [group_id])[group_id]
         if isinstance(group, Skipped):
             return FoundWorkers(unlisted={f"of Connect group {group_id}": group})
         wanted = workers_to_ask(group, self._connections.connect_urls, self._trust())
         asked = [url for url, against in wanted.items() if against is None]
-        answers = at_once(partial(self._ask, self._connections.wire.cluster_id), asked, PARALLEL)
+        answers = rest.at_once(partial(self._ask, self._connections.wire.cluster_id), asked, PARALLEL)
         facts = {each.url: each for each in answers if isinstance(each, WorkerFacts)}
         self.close()
         self._reached = reached = tuple(url for url in facts if isinstance(url, WorkerUrl))
@@ -144,10 +143,10 @@ class Discovery:
         try:
             url = DiscoveredUrl.of(address, lambda: self._connections.client_properties, self._requests, is_here=here)
             url.keep_connections()
-            facts = read_worker(url, min(PATIENCE_S, self._connections.timeout_s))
+            facts = connect_rest.read_worker(url, min(PATIENCE_S, self._connections.timeout_s))
         except UsageError as error:
             return Skipped(error.message, Cause.UNDECODABLE)
-        except InternalAddress as error:
+        except rest.InternalAddress as error:
             return not_asked(error.message)
         except NotAuthorized as error:
             return not_asked(f"{error.message}; {name_worker(address)}") if self._opted_in else Skipped.of(error)

@@ -24,7 +24,7 @@ from msgspec.json import decode
 
 from eosctl.clients.leaders import NO_LEADER, partition_leaders
 from eosctl.clients.messages import fetch, list_transactions
-from eosctl.codecs.record_batches import Batch, decode_entries, iter_batches
+from eosctl.codecs import record_batches
 from eosctl.errors import EosctlError, Undecodable, UsageError
 from eosctl.late_pattern import late_pattern
 from eosctl.model.groups import ConnectGroup, ListedGroup
@@ -34,12 +34,9 @@ from eosctl.model.skipped import Cause, Skipped
 from eosctl.model.text import first_few
 from eosctl.model.transactions import ListedTransactions, TransactionListing
 from eosctl.model.workers import NO_MEMBERS, host_port
-from eosctl.sources.connect_rest import read_connectors
-from eosctl.sources.kafka_groups import listed_groups, read_connect_group, read_connect_groups
-from eosctl.sources.kafka_log import offsets_or_skipped
+from eosctl.sources import connect_rest, kafka_groups, kafka_log, listed_transactions
 from eosctl.sources.kafka_topics import topic_facts
 from eosctl.sources.kafka_transactions import answering_producers
-from eosctl.sources.listed_transactions import list_transactional_ids
 
 if TYPE_CHECKING:
     from eosctl.clients.wire import Wire
@@ -88,7 +85,7 @@ class GroupBelongings:
         if role != "status" and self._has_own_producer(role, topic, group_id):
             self._right.add((role, topic, group_id))
             return
-        batches: Sequence[Batch] | None = _asked(lambda: tuple(_last_batches(self._wire(), topic)), None)
+        batches: Sequence[record_batches.Batch] | None = _asked(lambda: tuple(_last_batches(self._wire(), topic)), None)
         if batches is None:  # there is no such topic, or it cannot be read: its reader says which
             return
         others = self._others(group_id)
@@ -108,7 +105,9 @@ class GroupBelongings:
     def strangers(self, urls: Sequence[str], group_id: str, timeout_s: float) -> Mapping[str, Skipped]:
         """The workers that are members of another Connect group, with the reason; a silent worker is not included."""
         others = self._others(group_id)
-        groups = _asked(lambda: read_connect_groups(self._wire(), (group_id, *others)), {}) if others else {}
+        groups = (
+            _asked(lambda: kafka_groups.read_connect_groups(self._wire(), (group_id, *others)), {}) if others else {}
+        )
         places = {name: _addresses(each) for name, each in groups.items() if isinstance(each, ConnectGroup)}
         own = places.pop(group_id, set())
         found: dict[str, Skipped] = {}
@@ -137,11 +136,11 @@ class GroupBelongings:
             self._known[group_id] = _asked(lambda: _other_groups(self._wire(), group_id, self._groups), ())
         return self._known[group_id]
 
-    def _has_members(self, group_id: str, batches: Sequence[Batch]) -> bool:
-        members = _asked(lambda: read_connect_group(self._wire(), group_id), NO_MEMBERS)
+    def _has_members(self, group_id: str, batches: Sequence[record_batches.Batch]) -> bool:
+        members = _asked(lambda: kafka_groups.read_connect_group(self._wire(), group_id), NO_MEMBERS)
         return bool(_addresses(members) & set(_worker_ids(batches)))
 
-    def _writers(self, batches: Sequence[Batch]) -> Sequence[str]:
+    def _writers(self, batches: Sequence[record_batches.Batch]) -> Sequence[str]:
         """The transactional IDs that wrote these batches, as far as coordinators still list them."""
         ids = {batch.header.producer_id for batch in batches if batch.header.is_transactional}
         return sorted(_asked(lambda: _transactional_ids(self._wire(), ids), ())) if ids else ()
@@ -175,7 +174,10 @@ def _asked(ask: Callable[[], T], unknown: D) -> T | D:
 
 
 def _transactional_ids(wire: Wire, producer_ids: Collection[int]) -> tuple[str, ...]:
-    return tuple(each.transactional_id for each in list_transactional_ids(wire, producer_ids=producer_ids).transactions)
+    return tuple(
+        each.transactional_id
+        for each in listed_transactions.list_transactional_ids(wire, producer_ids=producer_ids).transactions
+    )
 
 
 def _listed_at_once(wire: Wire, producer_ids: Collection[int]) -> list[str]:
@@ -196,7 +198,7 @@ def _remembered(wire: Callable[[], Wire], topic: str) -> frozenset[int]:
 
 def _other_groups(wire: Wire, group_id: str, groups: Mapping[str, ListedGroup] | None) -> tuple[str, ...]:
     """The other Connect groups except dedicated MirrorMakers, which have their own names of topics."""
-    listed = listed_groups(wire) if groups is None else groups
+    listed = kafka_groups.listed_groups(wire) if groups is None else groups
     found = sorted(each.group_id for each in listed.values() if each.is_connect)
     others = [each for each in found if each != group_id]
     mirrors = {
@@ -208,11 +210,11 @@ def _other_groups(wire: Wire, group_id: str, groups: Mapping[str, ListedGroup] |
     return tuple(each for each in others if each not in existing)
 
 
-def _last_batches(wire: Wire, topic: str) -> Iterator[Batch]:
+def _last_batches(wire: Wire, topic: str) -> Iterator[record_batches.Batch]:
     """Some of the last batches of each partition. Raises UsageError where there is no such topic."""
     leaders: Mapping[TopicPartition, int] = partition_leaders(wire, {topic})
     window = wire.window(in_flight=20)
-    for place, bounds in offsets_or_skipped(wire, leaders).items():
+    for place, bounds in kafka_log.offsets_or_skipped(wire, leaders).items():
         leader = leaders.get(place, NO_LEADER)
         if leader == NO_LEADER or isinstance(bounds, Skipped):
             continue
@@ -222,19 +224,19 @@ def _last_batches(wire: Wire, topic: str) -> Iterator[Batch]:
     for answer in window:
         part = None if answer.response is None else answer.response.responses[0].partitions[0]
         if part is not None and part.error_code == 0 and part.records:
-            yield from iter_batches(part.records, topic_partition=answer.item)
+            yield from record_batches.iter_batches(part.records, topic_partition=answer.item)
 
 
 class _Status(Struct):
     worker_id: str = ""
 
 
-def _worker_ids(batches: Sequence[Batch]) -> Iterator[str]:
+def _worker_ids(batches: Sequence[record_batches.Batch]) -> Iterator[str]:
     for batch in batches:
         if batch.header.is_control:
             continue
         try:
-            entries = decode_entries(batch)
+            entries = record_batches.decode_entries(batch)
         except Undecodable:  # the topic's own reader says so
             continue
         for entry in entries:
@@ -250,7 +252,7 @@ def _addresses(group: ConnectGroup) -> set[str]:
 
 def _shown_by(url: str, timeout_s: float) -> set[str]:
     """The addresses of the workers that have the tasks, as this worker shows them."""
-    found = read_connectors(url, min(timeout_s, PATIENCE_S))
+    found = connect_rest.read_connectors(url, min(timeout_s, PATIENCE_S))
     return {host_port(task.worker_id) for each in found.values() for task in each.tasks}
 
 

@@ -31,18 +31,9 @@ from eosctl.clients.messages import (
     topics_metadata,
 )
 from eosctl.clients.wire import Wire
-from eosctl.codecs.groups import (
-    decode_assigned_partitions,
-    decode_leader_url,
-    decode_member_url,
-    decode_offset_commit_key,
-    decode_streams_process,
-    decode_tasks,
-)
-from eosctl.codecs.record_batches import decode_records, iter_batches
+from eosctl.codecs import groups, record_batches
 from eosctl.errors import EosctlError, TimedOut, Undecodable, Unsupported
-from eosctl.model import hanging
-from eosctl.model.acls import OPERATION_CODES, Operation, ResourceType
+from eosctl.model import acls, hanging
 from eosctl.model.groups import (
     CONNECT_PROTOCOL,
     CONSUMER_OFFSETS,
@@ -56,14 +47,13 @@ from eosctl.model.groups import (
     ShareGroup,
     ShareGroups,
 )
-from eosctl.model.hanging import OpenTransaction, PendingCommit
 from eosctl.model.names import TopicPartition
 from eosctl.model.records import IsolationLevel, RecordState
 from eosctl.model.skipped import Cause, Skipped, read_or_skip
 from eosctl.model.text import first_few
 from eosctl.model.topics import PartitionOffsets
 from eosctl.model.workers import NO_MEMBERS
-from eosctl.sources.kafka_acls import Probes, probes_of
+from eosctl.sources import kafka_acls
 from eosctl.sources.kafka_topics import settings_of
 
 if TYPE_CHECKING:
@@ -128,7 +118,9 @@ def without_coordinator(wire: Wire) -> Skipped | None:
 
 def may_list_all(wire: Wire) -> bool:
     """Whether brokers leave no group out for lack of a right: so it is for Describe on the cluster (KIP-700)."""
-    return OPERATION_CODES[Operation.DESCRIBE] in (wire.request_any(cluster_operations()).authorized_operations or ())
+    return acls.OPERATION_CODES[acls.Operation.DESCRIBE] in (
+        wire.request_any(cluster_operations()).authorized_operations or ()
+    )
 
 
 class _Lookup(NamedTuple):
@@ -404,8 +396,8 @@ def _consumer(member: Response, *, stable: bool) -> ConsumerMember:
         return ConsumerMember(
             member.client_id,
             member.client_host.removeprefix("/"),
-            decode_streams_process(sent) if stable and is_thread else None,
-            decode_assigned_partitions(assignment) if stable else None,
+            groups.decode_streams_process(sent) if stable and is_thread else None,
+            groups.decode_assigned_partitions(assignment) if stable else None,
         )
     except Undecodable:  # of a protocol that is not the consumers'
         return ConsumerMember(member.client_id, member.client_host.removeprefix("/"))
@@ -439,21 +431,21 @@ def _group(response: Response) -> ConnectGroup:
 
 def _url(metadata: bytes) -> str | None:
     try:
-        return decode_member_url(metadata)
+        return groups.decode_member_url(metadata)
     except Undecodable:  # a member that is no Connect worker, as the protocol type says
         return None
 
 
 def _leader(assignment: bytes) -> str | None:
     try:
-        return decode_leader_url(assignment)
+        return groups.decode_leader_url(assignment)
     except Undecodable:
         return None
 
 
 def _tasks(metadata: bytes, assignment: bytes) -> tuple[ConnectorTaskId, ...] | None:
     try:
-        return decode_tasks(metadata, assignment)
+        return groups.decode_tasks(metadata, assignment)
     except Undecodable:
         return None
 
@@ -502,8 +494,8 @@ Place = tuple[TopicPartition, int, int]
 
 
 def pending_commits(
-    wire: Wire, transactions: Collection[OpenTransaction]
-) -> dict[Place, tuple[PendingCommit, ...] | Skipped]:
+    wire: Wire, transactions: Collection[hanging.OpenTransaction]
+) -> dict[Place, tuple[hanging.PendingCommit, ...] | Skipped]:
     """The offsets that each of the open transactions in `__consumer_offsets` would commit, by its place.
 
     One Fetch for each, from its beginning: a coordinator writes all offsets of one TxnOffsetCommit in one batch.
@@ -518,7 +510,7 @@ def pending_commits(
         partition = each.topic_partition
         request = fetch(partition, each.start_offset, FETCH_BYTES, IsolationLevel.READ_UNCOMMITTED)
         window.put(each, leaders.get(partition, NO_LEADER), request)
-    found: dict[Place, tuple[PendingCommit, ...] | Skipped] = {}
+    found: dict[Place, tuple[hanging.PendingCommit, ...] | Skipped] = {}
     for transaction, _, response, error in window:
         part = None if response is None else response.responses[0].partitions[0]
         if part is None or part.error_code:
@@ -529,23 +521,23 @@ def pending_commits(
     return found
 
 
-def _partitions(transaction: OpenTransaction, records: bytes) -> Iterator[tuple[str, TopicPartition]]:
+def _partitions(transaction: hanging.OpenTransaction, records: bytes) -> Iterator[tuple[str, TopicPartition]]:
     place = transaction.topic_partition
-    for batch in iter_batches(records, topic_partition=place):
+    for batch in record_batches.iter_batches(records, topic_partition=place):
         ours = batch.header.producer_id == transaction.producer.producer_id
         if not ours or batch.header.is_control or not batch.header.is_transactional:
             continue
-        for record in decode_records(batch, state=RecordState.OPEN, topic_partition=place):
-            key = decode_offset_commit_key(record.key or b"")
+        for record in record_batches.decode_records(batch, state=RecordState.OPEN, topic_partition=place):
+            key = groups.decode_offset_commit_key(record.key or b"")
             if key is not None:
                 yield key
 
 
-def _by_group(commits: Iterator[tuple[str, TopicPartition]]) -> tuple[PendingCommit, ...]:
+def _by_group(commits: Iterator[tuple[str, TopicPartition]]) -> tuple[hanging.PendingCommit, ...]:
     groups: dict[str, set[TopicPartition]] = {}
     for group_id, partition in commits:
         groups.setdefault(group_id, set()).add(partition)
-    return tuple(PendingCommit(group_id, tuple(sorted(found))) for group_id, found in sorted(groups.items()))
+    return tuple(hanging.PendingCommit(group_id, tuple(sorted(found))) for group_id, found in sorted(groups.items()))
 
 
 # Does this principal see every topic and every group? Brokers leave those without Describe out of their lists.
@@ -570,7 +562,7 @@ def hidden_topics(wire: Wire, listed: Collection[object] | None = None) -> Skipp
 
 
 def _hidden_topics(wire: Wire) -> Skipped | None:
-    probes = probes_of(wire, ResourceType.TOPIC, OF_TOPICS, "topics")
+    probes = kafka_acls.probes_of(wire, acls.ResourceType.TOPIC, OF_TOPICS, "topics")
     # Metadata answers UNKNOWN_TOPIC_OR_PARTITION for a topic that does not exist, and creates none.
     topics = wire.request_any(topics_metadata(probes.names)).topics
     return _hidden(wire, probes, [each.name for each in topics if each.error_code == TOPIC_AUTHORIZATION_FAILED])
@@ -584,14 +576,14 @@ def hidden_groups(wire: Wire) -> Skipped | None:
 def _hidden_groups(wire: Wire) -> Skipped | None:
     if may_list_all(wire):
         return without_coordinator(wire)
-    probes = probes_of(wire, ResourceType.GROUP, OF_GROUPS, "groups")
+    probes = kafka_acls.probes_of(wire, acls.ResourceType.GROUP, OF_GROUPS, "groups")
     # A broker that does not coordinate a group says so only to principals that may describe it.
     groups = wire.request_any(describe_groups(probes.names)).groups
     denied = [each.group_id for each in groups if each.error_code == GROUP_AUTHORIZATION_FAILED]
     return _hidden(wire, probes, denied) or without_coordinator(wire)
 
 
-def _hidden(wire: Wire, probes: Probes, denied: list[str]) -> Skipped | None:
+def _hidden(wire: Wire, probes: kafka_acls.Probes, denied: list[str]) -> Skipped | None:
     if denied:
         names = sorted((probes.names[each] for each in denied), key=lambda name: (not name[:1].isalnum(), name))
         what = f"{wire.principal} lacks Describe on some of them, and brokers omit these"

@@ -1,5 +1,7 @@
 """Every record of a partition in offset order, with the state of its transaction."""
 
+from __future__ import annotations
+
 import hashlib
 import time
 from bisect import bisect_left, bisect_right
@@ -12,7 +14,7 @@ from typing import Any, Final, NamedTuple, Protocol
 from eosctl.clients.channel import Pending
 from eosctl.clients.deadline import Deadline
 from eosctl.clients.errors import UNKNOWN_TOPIC_OR_PARTITION, protocol_error
-from eosctl.clients.leaders import MOVED, NO_LEADER, partition_leaders
+from eosctl.clients.leaders import LEADERLESS_PATIENCE_S, MOVED, NO_LEADER, partition_leaders
 from eosctl.clients.messages import EARLIEST, LATEST, Response, fetch, list_offsets
 from eosctl.clients.wire import Reply, Window, Wire
 from eosctl.codecs.record_batches import (
@@ -27,7 +29,7 @@ from eosctl.codecs.record_batches import (
     most_batch_bytes,
 )
 from eosctl.errors import EosctlError, Refused, Throttled, TimedOut, Undecodable, Unreachable, UsageError
-from eosctl.model.hanging import FirstBatch
+from eosctl.model import hanging
 from eosctl.model.names import TopicPartition
 from eosctl.model.offsets import OffsetsPartition, OffsetsTopic
 from eosctl.model.records import Entry, IsolationLevel, Record, RecordState, Writer, first_time
@@ -215,8 +217,6 @@ def are_in_order(batches: Sequence[Batch], position: int) -> bool:
 
 
 PAUSE_S: Final = 0.1
-LEADERLESS_PATIENCE_S: Final = 2.0
-"""How long a partition may be leaderless before it counts as lost: an election takes less."""
 RESTART_PATIENCE_S: Final = 30.0
 """The same for a reader that cannot do without the partition: a broker with its only replica may be restarting."""
 
@@ -401,7 +401,7 @@ class StatedBatch(NamedTuple):
         found = decode_entries(self.batch, topic_partition=topic_partition)
         return found if self.whole else [each for each in found if self.first <= each.offset < self.limit]
 
-    def fold_into(self, fold: "Fold", topic_partition: TopicPartition) -> None:
+    def fold_into(self, fold: Fold, topic_partition: TopicPartition) -> None:
         """Gives the fold these records one by one. Raises as give_entries does."""
         header = self.batch.header
         writer = Writer(header.is_transactional, header.producer_id, header.producer_epoch)
@@ -637,10 +637,10 @@ def first_headers(
 
 def first_batches(
     wire: Wire, positions: Iterable[Position], leaders: Mapping[TopicPartition, int]
-) -> dict[Position, FirstBatch]:
+) -> dict[Position, hanging.FirstBatch]:
     """The epoch and time in each of these headers."""
     found = first_headers(wire, positions, leaders)
-    return {each: FirstBatch(header.producer_epoch, first_time(header)) for each, header in found.items()}
+    return {each: hanging.FirstBatch(header.producer_epoch, first_time(header)) for each, header in found.items()}
 
 
 def first_keys(wire: Wire, partitions: Iterable[TopicPartition]) -> Iterator[bytes | None]:

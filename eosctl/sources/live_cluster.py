@@ -16,26 +16,26 @@ from eosctl.codecs.client_properties import mask_all_but_principals
 from eosctl.codecs.config_topic import decode_config_records
 from eosctl.codecs.secrets import mask_properties
 from eosctl.errors import ConfigError, EosctlError, Unreachable, UsageError
-from eosctl.model import transactions
+from eosctl.model import evidence, transaction_log, transactions
 from eosctl.model.config_topic import ClusterFacts, ConfigTopicLog
-from eosctl.model.evidence import WorkerEvidence
 from eosctl.model.groups import ConnectGroup, Groups, no_such_group
 from eosctl.model.names import TopicPartition
 from eosctl.model.skipped import Cause, Skipped, not_asked, read_or_skip
 from eosctl.model.topics import PartitionOffsets, RecordsDigest, RecordTally
-from eosctl.model.transaction_log import LoggedHolders
 from eosctl.model.transactions import AnsweredProducers
 from eosctl.model.workers import ConnectFacts, ConnectorStatus, FoundWorkers, WorkerFacts, oldest_version
 from eosctl.sources import (
+    audit_log,
     connect_rest,
     kafka_acls,
     kafka_evidence,
     kafka_groups,
     kafka_log,
     kafka_topics,
+    kafka_transaction_log,
     kafka_transactions,
+    listed_transactions,
 )
-from eosctl.sources.audit_log import LiveLog, OpenCluster, OpenSource, RecordLog
 from eosctl.sources.cluster_reader import (
     ALL_TOPICS,
     CommitPlace,
@@ -48,20 +48,17 @@ from eosctl.sources.cluster_reader import (
     wanted_of,
 )
 from eosctl.sources.group_belongings import SAMPLE_TOPICS, GroupBelongings
-from eosctl.sources.kafka_groups import hidden_groups, hidden_topics, listed_groups
-from eosctl.sources.listed_transactions import listed_transactions
 
 if TYPE_CHECKING:
     from eosctl.clients.wire import Wire
     from eosctl.model.acls import ClusterAcls
     from eosctl.model.client_roles import ConnectorConfig
-    from eosctl.model.evidence import InternalTopic, Preflight, Topics, TransactionLog
     from eosctl.model.groups import ConsumerMembers, ListedGroup, ShareGroups
     from eosctl.model.hanging import FirstBatch, OpenTransaction, PendingCommit, WaitingGroup
     from eosctl.model.offsets import ConnectorOffset, KnownPhase, OffsetsTopic, StorePlace
     from eosctl.model.records import Record
     from eosctl.model.times import ClusterClock
-    from eosctl.model.transaction_log import LogEnd, TransactionLogRecords
+    from eosctl.model.transaction_log import LogEnd, LoggedHolders, TransactionLogRecords
     from eosctl.model.transactions import Described, ListedTransactions, TransactionalIdAccess, TransactionState
     from eosctl.model.versions import KafkaVersion, Release
     from eosctl.sources.cluster_reader import Configs, ProducersByPartition, ReadTopics, Replicas, Servers
@@ -232,7 +229,10 @@ class LiveCluster(CoverageLog):
             self._timeout_s, self._are_spared = before
 
     def _of_workers(self, ask: Callable[[Sequence[str], float], F]) -> F | Skipped:
-        """Their answer; Skipped if there is none to query, and if all are silent and spared."""
+        """Their answer; Skipped if there is none to query, and if all are silent and spared.
+
+        ask names its function of connect_rest when it is called: with no worker to ask, the module does not run.
+        """
         urls = self._answering
         if not urls:
             return self._no_worker
@@ -284,7 +284,7 @@ class LiveCluster(CoverageLog):
         return connect_rest.read_client_configs(urls, self._timeout_s) if urls else None
 
     @tracked("worker")
-    def worker_evidence(self) -> Mapping[str, WorkerEvidence | Skipped] | Skipped:
+    def worker_evidence(self) -> Mapping[str, evidence.WorkerEvidence | Skipped] | Skipped:
         """Of all workers, named or members of the group: Skipped in place of one that does not answer.
 
         Raises the first error where none answers and there are no brokers to ask either, or where it is the user's.
@@ -293,7 +293,7 @@ class LiveCluster(CoverageLog):
         if not self._answering:
             return unnamed or self._no_worker
         found = connect_rest.read_worker_evidence(self._answering, self._timeout_s, self._probed)
-        self._keep({url: each.enabled for url, each in found.items() if isinstance(each, WorkerEvidence)})
+        self._keep({url: each.enabled for url, each in found.items() if isinstance(each, evidence.WorkerEvidence)})
         errors = [each for each in found.values() if isinstance(each, EosctlError)]
         nothing_read = len(errors) == len(found) and not self._connections.client_properties.bootstrap_servers
         for error in errors:
@@ -324,7 +324,7 @@ class LiveCluster(CoverageLog):
         return connect_rest.read_answers(self._urls, connectors, self._timeout_s) if self._urls else {}
 
     @tracked("preflight of connector")
-    def preflight(self, connectors: Collection[str] | None = None) -> Mapping[str, Preflight] | Skipped:
+    def preflight(self, connectors: Collection[str] | None = None) -> Mapping[str, evidence.Preflight] | Skipped:
         """Each config is validated by one of the workers; nothing is created."""
         urls, timeout_s = self._named, self._timeout_s
         return (
@@ -359,7 +359,7 @@ class LiveCluster(CoverageLog):
     @tracked("topics")
     def topic_names(self) -> frozenset[str]:
         facts = kafka_topics.topic_facts(self._wire)
-        self.note(ALL_TOPICS, hidden_topics(self._wire, facts))
+        self.note(ALL_TOPICS, kafka_groups.hidden_topics(self._wire, facts))
         return frozenset(name for name, each in facts.items() if each)
 
     @tracked("topics")
@@ -398,13 +398,13 @@ class LiveCluster(CoverageLog):
         }
 
     @tracked("record batches")
-    def record_batches(self) -> OpenSource | Skipped:
+    def record_batches(self) -> audit_log.OpenSource | Skipped:
         """Fetched with the same identity."""
-        return OpenCluster(self._wire.properties, self._connections.timeout_s)
+        return audit_log.OpenCluster(self._wire.properties, self._connections.timeout_s)
 
-    def timeline(self) -> RecordLog:
+    def timeline(self) -> audit_log.RecordLog:
         """From the partitions' leaders."""
-        return LiveLog(self._wire)
+        return audit_log.LiveLog(self._wire)
 
     def clock(self) -> ClusterClock | Skipped:
         """By one request; its failure is no gap, because the facts that need it report it."""
@@ -431,7 +431,7 @@ class LiveCluster(CoverageLog):
         wire = self._wire
         topics = kafka_topics.listed_topics(wire, wanted)
         if not wanted:
-            self.note(ALL_TOPICS, hidden_topics(wire, topics))
+            self.note(ALL_TOPICS, kafka_groups.hidden_topics(wire, topics))
         leaders = kafka_transactions.cluster_partitions(wire, topics, broker=broker)
         return wanted_of(leaders, wanted)
 
@@ -528,7 +528,7 @@ class LiveCluster(CoverageLog):
         wire, groups = self._wire, self.groups()
         if not isinstance(groups, Skipped) and group_id in groups and groups[group_id].is_share:
             return kafka_groups.read_share_groups(wire, [group_id])[group_id].starts
-        self.note(ALL_TOPICS, hidden_topics(wire))
+        self.note(ALL_TOPICS, kafka_groups.hidden_topics(wire))
         return kafka_groups.committed_offsets(wire, [group_id], None)[group_id]
 
     @tracked("committed offsets of group")
@@ -583,7 +583,7 @@ class LiveCluster(CoverageLog):
         if not isinstance(found, ConnectGroup) or not found.lacking:
             self.note(f"group {group_id}", found)
             return found
-        groups = read_or_skip(lambda: listed_groups(self._wire))
+        groups = read_or_skip(lambda: kafka_groups.listed_groups(self._wire))
         if not isinstance(groups, Skipped) and group_id in groups:
             listed = groups[group_id]
             return ConnectGroup(listed.state, listed.protocol_type, "", ())
@@ -645,23 +645,23 @@ class LiveCluster(CoverageLog):
         return read_or_skip(lambda: kafka_evidence.read_broker_settings(self._wire))
 
     @tracked("{0} topic {1}")
-    def internal_topic(self, role: str, name: str) -> InternalTopic:
+    def internal_topic(self, role: str, name: str) -> evidence.InternalTopic:
         """Its settings are Skipped where DescribeConfigs is missing. Raises UsageError for another group's topic."""
         self.require_topic(role, name)
         return kafka_evidence.read_internal_topic(self._wire, role, name)
 
     @tracked("settings of topic")
-    def topic_facts(self, names: Collection[str]) -> Topics | Skipped:
+    def topic_facts(self, names: Collection[str]) -> evidence.Topics | Skipped:
         """Two requests for each."""
         return read_or_skip(lambda: kafka_evidence.read_topics(self._wire, names))
 
     @tracked("the transaction log's partitions")
-    def transaction_log_topic(self) -> TransactionLog | Skipped | None:
+    def transaction_log_topic(self) -> evidence.TransactionLog | Skipped | None:
         return read_or_skip(lambda: kafka_evidence.read_transaction_log(self._wire))
 
     @tracked("groups", once=True)
     def groups(self) -> Mapping[str, ListedGroup] | Skipped:
-        self.note("all groups", hidden_groups(self._wire))
+        self.note("all groups", kafka_groups.hidden_groups(self._wire))
         return self._belongings.learn_groups(read_or_skip(lambda: kafka_groups.listed_groups(self._wire)))
 
     @tracked("ACLs")
@@ -736,7 +736,9 @@ class LiveCluster(CoverageLog):
         self, *, states: Iterable[TransactionState] = (), producer_ids: Iterable[int] = (), under: str = ""
     ) -> ListedTransactions:
         """All brokers are asked at once."""
-        found = listed_transactions(self._wire, states=states, producer_ids=producer_ids, under=under)
+        found = listed_transactions.listed_transactions(
+            self._wire, states=states, producer_ids=producer_ids, under=under
+        )
         return self._belongings.learn_ids(found)
 
     def describe(
@@ -764,7 +766,7 @@ class LiveCluster(CoverageLog):
     @tracked("the number of transactional IDs in the transaction log")
     def logged_ids(self) -> int | Skipped:
         """Counted in the transaction log; needs Read on it."""
-        return read_or_skip(lambda: kafka_transactions.count_transactional_ids(self._wire))
+        return read_or_skip(lambda: kafka_transaction_log.count_transactional_ids(self._wire))
 
     @tracked("the transaction log")
     def transaction_log(
@@ -775,16 +777,16 @@ class LiveCluster(CoverageLog):
         most_bytes: int | None = None,
     ) -> TransactionLogRecords:
         """Raises NotAuthorized where Read on it is missing."""
-        found = kafka_transactions.transaction_log(self._wire, transactional_ids, after, prefix, most_bytes)
+        found = kafka_transaction_log.transaction_log(self._wire, transactional_ids, after, prefix, most_bytes)
         return replace(found, records=self.noted("the transaction log", found.records))
 
     @tracked("the transaction log")
     def logged_holders(self, producer_ids: Collection[int], most_bytes: int | None = None) -> LoggedHolders:
         """Raises NotAuthorized where Read on it is missing."""
-        wire, kept = self._wire, LoggedHolders() if self._kept is None else self._kept.holders
-        epochs = kafka_transactions.leader_epochs(wire) if kafka_transactions.transaction_log_leaders(wire) else {}
+        wire, kept = self._wire, transaction_log.LoggedHolders() if self._kept is None else self._kept.holders
+        epochs = kafka_transaction_log.leader_epochs(wire) if kafka_transactions.transaction_log_leaders(wire) else {}
         with self._progress("searching the transaction log", unit="offsets") as advance:
-            found = kafka_transactions.find_holders(wire, epochs, kept.continued(producer_ids), most_bytes, advance)
+            found = kafka_transaction_log.find_holders(wire, epochs, kept.continued(producer_ids), most_bytes, advance)
         if self._kept is not None:
             self._kept.holders = found
         return found

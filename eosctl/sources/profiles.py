@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
-from eosctl.codecs.profiles import decode_profiles, require_no_references
+from eosctl.codecs import profiles as profile_files
 from eosctl.codecs.properties import ENCODING, decode_properties
 from eosctl.errors import ConfigError, Refused, reason_of
 from eosctl.files import PROFILES, read_bounded, read_text
@@ -27,7 +27,7 @@ def read_user_profiles() -> Profiles:
     path = user_file()
     if not path.exists():
         return Profiles()
-    return anchored(decode_profiles(read_text(path, PROFILES), str(path)), path.parent)
+    return anchored(profile_files.decode_profiles(read_text(path, PROFILES), str(path)), path.parent)
 
 
 def anchored(profiles: Profiles, home: Path) -> Profiles:
@@ -119,8 +119,8 @@ def _decoded(path: Path, content: bytes) -> ProjectFile:
         text = content.decode("utf-8")
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path} is not UTF-8 text, so it is no file of profiles") from error
-    profiles = anchored(decode_profiles(text, str(path)), path.parent)
-    require_no_references(profiles, str(path))
+    profiles = anchored(profile_files.decode_profiles(text, str(path)), path.parent)
+    profile_files.require_no_references(profiles, str(path))
     digests = {str(path): _digest(content)}
     for name in sorted({each.command_config for each in profiles.profiles.values() if each.command_config}):
         properties = _read_own_file(Path(name))

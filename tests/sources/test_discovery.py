@@ -23,7 +23,7 @@ from eosctl.model.client_properties import ClientProperties, Property
 from eosctl.model.evidence import WorkerEvidence
 from eosctl.model.groups import ConnectGroup, GroupMember, ListedGroup
 from eosctl.model.skipped import Skipped
-from eosctl.sources import discovery, group_belongings
+from eosctl.sources import kafka_groups
 from eosctl.sources.config_providers import read_subject
 from eosctl.sources.connect_rest import read_worker
 from eosctl.sources.discovery import Discovery
@@ -57,8 +57,8 @@ def members(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         members = tuple(GroupMember(f"m-{url}", url) for url in urls)
         return {"ours": ConnectGroup("Stable", "connect", "sessioned", members)}
 
-    monkeypatch.setattr(discovery, "read_connect_groups", described)
-    monkeypatch.setattr(group_belongings, "listed_groups", lambda _: {})  # no other Connect group
+    monkeypatch.setattr(kafka_groups, "read_connect_groups", described)
+    monkeypatch.setattr(kafka_groups, "listed_groups", lambda _: {})  # no other Connect group
     return urls
 
 
@@ -68,8 +68,8 @@ def list_groups(monkeypatch: pytest.MonkeyPatch, answer: object) -> None:
             raise answer
         return answer
 
-    monkeypatch.setattr(discovery, "listed_groups", listed)
-    monkeypatch.setattr(discovery, "hidden_groups", lambda _: None)
+    monkeypatch.setattr(kafka_groups, "listed_groups", listed)
+    monkeypatch.setattr(kafka_groups, "hidden_groups", lambda _: None)
 
 
 def reader(reach: Reach, say: Saying = lambda _: None, group_id: str | None = "ours") -> LiveCluster:

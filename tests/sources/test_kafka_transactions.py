@@ -26,13 +26,13 @@ from eosctl.model.transaction_log import LoggedHolders, TransactionalIdHolder
 from eosctl.model.transactions import TransactionState
 from eosctl.sources.kafka_log import read_log
 from eosctl.sources.kafka_topics import broker_settings, max_transaction_timeout_ms, topic_facts, topic_settings
-from eosctl.sources.kafka_transactions import (
-    describe_transactional_ids,
+from eosctl.sources.kafka_transaction_log import (
     find_holders,
     leader_epochs,
     read_transaction_log,
     transaction_log_offsets,
 )
+from eosctl.sources.kafka_transactions import describe_transactional_ids
 from eosctl.sources.listed_transactions import TransactionListings, list_transactional_ids
 from tests.faulty_sandbox import Sandbox
 from tests.integration.producers import create_topic

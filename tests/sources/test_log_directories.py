@@ -15,7 +15,7 @@ from eosctl.model.names import TRANSACTION_LOG, TopicPartition
 from eosctl.model.records import Record
 from eosctl.model.topics import OffsetRange, PartitionOffsets
 from eosctl.model.transaction_log import LogEnd
-from eosctl.sources import kafka_transactions, log_directories
+from eosctl.sources import kafka_transaction_log, log_directories
 from eosctl.sources.audit_log import LogItem
 from eosctl.sources.log_directories import (
     LogSegment,
@@ -112,14 +112,14 @@ def following(monkeypatch, after, *, gone=(), begin=0, end=6, epoch=3):
         if offset not in gone
     ]
     monkeypatch.setattr(
-        kafka_transactions,
+        kafka_transaction_log,
         "read_log",
         lambda _wire, _place, start, offsets: (each for each in log if each.offset >= start),
     )
     bounds = [PartitionOffsets(PLACE, begin, end, end)]
-    ends = kafka_transactions.log_ends(bounds, {0: epoch})
+    ends = kafka_transaction_log.log_ends(bounds, {0: epoch})
     assert ends == {0: LogEnd(epoch, end)}
-    found = kafka_transactions.read_following(None, bounds, ends, after, ["ours"])
+    found = kafka_transaction_log.read_following(None, bounds, ends, after, ["ours"])
     return None if found is None else [each.offset for each in found]
 
 

@@ -5,7 +5,8 @@ from typing import Annotated
 
 from msgspec import Struct
 
-from eosctl.model.leftovers import FLINK_SINK, Leftover, LeftoverKind, Leftovers
+from eosctl.model.leftovers import Leftover, LeftoverKind, Leftovers
+from eosctl.model.names import FLINK_SINK
 from eosctl.model.skipped import Skipped
 from eosctl.model.text import first_few, pluralize
 from eosctl.model.times import rfc3339
