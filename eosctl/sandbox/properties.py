@@ -122,7 +122,7 @@ def broker_properties(
         "group.initial.rebalance.delay.ms": "0",
         # A killed broker is let in again when its old session has ended: 9 s by default.
         "broker.session.timeout.ms": "5000",
-        "broker.heartbeat.interval.ms": "500",
+        "broker.heartbeat.interval.ms": "1000",
         "log.cleaner.dedupe.buffer.size": "16777216",
         # Every broker creates all of them at the first transaction and the first group: Kafka's 50 take longer than the
         # start of a broker.

@@ -86,16 +86,16 @@ class Result:
 
 
 class Round:
-    """So many histories at once, of one seed. `bounce` switches exactly-once off and on again in between."""
+    """Histories of one seed at once, by their numbers. `bounce` switches exactly-once off and on again in between."""
 
-    def __init__(self, site: Site, seed: int, count: int, directory: Path, eosctl: Eosctl) -> None:
+    def __init__(self, site: Site, seed: int, numbers: Iterable[int], directory: Path, eosctl: Eosctl) -> None:
         self.site, self.seed, self._eosctl = site, seed, eosctl
         self._chance = random.Random(seed)
-        self.histories = [self._history(index, directory) for index in range(count)]
+        self.histories = [self._history(number, directory) for number in numbers]
 
-    def _history(self, index: int, directory: Path) -> History:
-        chance = random.Random(f"{self.seed}/{index}")
-        name = f"c{self.seed}x{index}"
+    def _history(self, number: int, directory: Path) -> History:
+        chance = random.Random(f"{self.seed}/{number}")
+        name = f"c{self.seed}x{number}"
         return History(NumberedConnector(self.site.home, name, some_kind(chance), directory), chance)
 
     @property

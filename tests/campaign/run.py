@@ -29,7 +29,7 @@ BOUNCED = 5
 
 def run_seed(site: Site, seed: int, directory: Path, eosctl: Eosctl, recorded: Path | None = None) -> list[Result]:
     """The results of one seed; the audited data is kept in `recorded`."""
-    histories = Round(site, seed, AT_ONCE, directory, eosctl)
+    histories = Round(site, seed, range(AT_ONCE), directory, eosctl)
     histories.play(STEPS, bounce=seed % BOUNCED == 0)
     results = list(histories.results(histories.report(recorded)))
     if recorded is not None:

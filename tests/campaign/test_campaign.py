@@ -1,4 +1,4 @@
-"""Sixteen random histories on a real worker: no verdict of the audit is wrong, by what readers have.
+"""Nine random histories on a real worker: no verdict of the audit is wrong, by what readers have.
 
 `make campaign` has hundreds of them, with workers that are killed, frozen and started without exactly-once.
 """
@@ -12,14 +12,15 @@ from tests.campaign.operations import LOUD, MOVES, QUIET, Eosctl
 from tests.campaign.site import open_site
 
 pytestmark = [pytest.mark.kafka]
-SEED, AT_ONCE, STEPS = 82, 16, 2
-"""In these histories every operation on connectors is there."""
+SEED, STEPS = 82, 2
+NUMBERS = (0, 1, 5, 6, 9, 11, 13, 14, 15)
+"""Of this seed's first sixteen these nine have every operation on connectors, and each outcome."""
 
 
 def test_no_verdict_is_wrong(eosctl: Eosctl, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     with open_site(tmp_path, workers=1) as site:
-        histories = Round(site, SEED, AT_ONCE, tmp_path, eosctl)
+        histories = Round(site, SEED, NUMBERS, tmp_path, eosctl)
         histories.play(STEPS, worker_operations=0)
         results = list(histories.results(histories.report()))
         histories.close()

@@ -44,7 +44,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recorded]:
         patch.setenv("XDG_STATE_HOME", str(home / "state"))
         with open_site(home / "site") as site:
             for seed in SEEDS:
-                histories = Round(site, seed, AT_ONCE, home, Typed().run)
+                histories = Round(site, seed, range(AT_ONCE), home, Typed().run)
                 histories.play(STEPS, bounce=seed % BOUNCED == 0)
                 local.append(histories.report(home / str(seed)))
                 with replaying(home / str(seed)):
