@@ -65,9 +65,20 @@ def _plain(name: str) -> Any:  # noqa: ANN401  # untyped library
     from kafka.protocol.api_header import ResponseClassRegistry
     from kafka.protocol.api_message import ApiMessage
 
-    make = type(ApiMessage)
-    ResponseClassRegistry.register_response_class(make(f"{name}Response", (ApiMessage,), {"__module__": __name__}))
-    return make(f"{name}Request", (ApiMessage,), {"__module__": __name__})
+    make, content = type(ApiMessage), {"__module__": __name__, "json_patch": classmethod(_with_sets_of_operations)}
+    ResponseClassRegistry.register_response_class(make(f"{name}Response", (ApiMessage,), dict(content)))
+    return make(f"{name}Request", (ApiMessage,), dict(content))
+
+
+def _with_sets_of_operations(_: type, part: Any) -> Any:  # noqa: ANN401  # JSON
+    """The schema with authorized operations, one bit each, as kafka-python names and decodes them."""
+    name = "AuthorizedOperations"
+    for field in part["fields"]:
+        if field["name"].endswith(name) and field["type"] == "int32":
+            field |= {"name": name, "type": "bitfield"}
+        elif "fields" in field:
+            _with_sets_of_operations(_, field)
+    return part
 
 
 def find_coordinators(transactional_ids: Iterable[str]) -> Request:
@@ -136,9 +147,8 @@ def list_offsets(partitions: Iterable[TopicPartition], timestamp: int, isolation
     timestamp EARLIEST asks for the log start offset; LATEST for the high watermark, or with read_committed for the
     last stable offset.
     """
-    from kafka.protocol.consumer.offsets import ListOffsetsRequest
-
-    asked = ListOffsetsRequest.ListOffsetsTopic
+    api = _plain("ListOffsets")
+    asked = api.ListOffsetsTopic
     topics = [
         asked(
             name=topic,
@@ -150,7 +160,7 @@ def list_offsets(partitions: Iterable[TopicPartition], timestamp: int, isolation
         for topic, indexes in by_topic(partitions).items()
     ]
     fields = {"replica_id": -1, "isolation_level": ISOLATION[isolation], "topics": topics}
-    return Request(ListOffsetsRequest, fields, min_version=2, max_version=LIST_OFFSETS_PLAIN)
+    return Request(api, fields, min_version=2, max_version=LIST_OFFSETS_PLAIN)
 
 
 def fetch(partition: TopicPartition, offset: int, max_bytes: int, isolation: IsolationLevel) -> Request:
@@ -159,9 +169,8 @@ def fetch(partition: TopicPartition, offset: int, max_bytes: int, isolation: Iso
     With read_committed the records end before the last stable offset and aborted_transactions[] of {producer_id,
     first_offset} names every aborted transaction in their range. A batch larger than max_bytes comes whole (KIP-74).
     """
-    from kafka.protocol.consumer.fetch import FetchRequest
-
-    part = FetchRequest.FetchTopic.FetchPartition(
+    api = _plain("Fetch")
+    part = api.FetchTopic.FetchPartition(
         partition=partition.partition,
         current_leader_epoch=-1,
         fetch_offset=offset,
@@ -177,11 +186,11 @@ def fetch(partition: TopicPartition, offset: int, max_bytes: int, isolation: Iso
         "isolation_level": ISOLATION[isolation],
         "session_id": 0,
         "session_epoch": -1,
-        "topics": [FetchRequest.FetchTopic(topic=partition.topic, partitions=[part])],
+        "topics": [api.FetchTopic(topic=partition.topic, partitions=[part])],
         "forgotten_topics_data": [],
         "rack_id": "",
     }
-    return Request(FetchRequest, fields, min_version=4, max_version=FETCH_BY_NAME)
+    return Request(api, fields, min_version=4, max_version=FETCH_BY_NAME)
 
 
 def describe_configs(resource_type: int, resource_name: str, keys: Iterable[str] | None = None) -> Request:
@@ -320,9 +329,7 @@ def list_groups() -> Request:
 
     Groups without Describe are left out, unless the principal has Describe on the cluster.
     """
-    from kafka.protocol.admin.groups import ListGroupsRequest
-
-    return Request(ListGroupsRequest, {})
+    return Request(_plain("ListGroups"), {})
 
 
 def find_group_coordinators(group_ids: Iterable[str]) -> Request:
@@ -339,15 +346,14 @@ def offset_fetch(group_ids: Iterable[str], partitions: Iterable[TopicPartition] 
 
     Without partitions it covers all that have an offset; the coordinator omits topics that may not be described.
     """
-    from kafka.protocol.consumer.group import OffsetFetchRequest
-
-    group = OffsetFetchRequest.OffsetFetchRequestGroup
+    api = _plain("OffsetFetch")
+    group = api.OffsetFetchRequestGroup
     topics = partitions and [
         group.OffsetFetchRequestTopics(name=topic, partition_indexes=indexes)
         for topic, indexes in by_topic(partitions).items()
     ]
     fields = {"groups": [group(group_id=each, topics=topics) for each in group_ids], "require_stable": False}
-    return Request(OffsetFetchRequest, fields, min_version=GROUPS_BY_NAME, max_version=GROUPS_BY_NAME, since="3.0")
+    return Request(api, fields, min_version=GROUPS_BY_NAME, max_version=GROUPS_BY_NAME, since="3.0")
 
 
 def describe_groups(group_ids: Iterable[str]) -> Request:
@@ -357,16 +363,12 @@ def describe_groups(group_ids: Iterable[str]) -> Request:
 
     Metadata and assignments of members are shown in state Stable only.
     """
-    from kafka.protocol.admin.groups import DescribeGroupsRequest
-
-    return Request(DescribeGroupsRequest, {"groups": list(group_ids)})
+    return Request(_plain("DescribeGroups"), {"groups": list(group_ids)})
 
 
 def cluster_operations() -> Request:
     """DescribeCluster (KIP-700): authorized_operations, the codes of the principal's operations."""
-    from kafka.protocol.admin.cluster import DescribeClusterRequest
-
-    return Request(DescribeClusterRequest, {"include_cluster_authorized_operations": True}, since="2.8")
+    return Request(_plain("DescribeCluster"), {"include_cluster_authorized_operations": True}, since="2.8")
 
 
 MARKERS_WITHOUT_TRANSACTION_VERSION: Final = 1

@@ -2,6 +2,7 @@
 
 import importlib
 import inspect
+import json
 import pkgutil
 import random
 import re
@@ -138,6 +139,19 @@ def test_a_first_message_that_is_cut_is_not_decoded(name):
 PLAIN = sorted(set(re.findall(r'_plain\("(\w+)"\)', inspect.getsource(messages))))
 
 
+NOT_CALLED = {"json_patch", "min_version_for_timestamp", "min_version_for_isolation_level"}
+"""Of the library's classes, and not called by eosctl."""
+
+
+def schema(kind):
+    """Its schema as the library changes it, but for a default of a field that eosctl always sends."""
+    text = json.dumps(kind._json).replace('"authorized_operations"', '"AuthorizedOperations"')
+    changed = json.loads(text)
+    if kind.__name__ == "ListOffsetsRequest":
+        assert changed["fields"][0].pop("default", -1) == -1
+    return changed
+
+
 @pytest.mark.parametrize("name", PLAIN)
 def test_a_plain_message_has_all_that_the_library_s_class_has(name):
     answers = {each.__name__: each for each in kinds() if each.__module__.startswith("kafka.")}
@@ -147,8 +161,8 @@ def test_a_plain_message_has_all_that_the_library_s_class_has(name):
     for ours in (made, request.header.get_response_class()[None]):
         theirs = answers[ours.__name__]
         assert theirs is not ours
-        assert vars(theirs).keys() == vars(ours).keys()
-        assert theirs._json == ours._json
+        assert vars(theirs).keys() - NOT_CALLED == vars(ours).keys() - NOT_CALLED
+        assert schema(theirs) == schema(ours)
 
 
 def test_an_answer_is_decoded_after_the_library_s_module_was_imported_too():
