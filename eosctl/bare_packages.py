@@ -36,16 +36,24 @@ BARE: Final = frozenset(
 """Packages of the clients."""
 SELDOM_USED: Final = frozenset(
     {
+        "aiokafka.errors",
         "bz2",
         "csv",
+        "difflib",
+        "gettext",
         "hashlib",
         "hmac",
         "lzma",
+        "msgspec.inspect",
         "secrets",
+        "shutil",
         "ssl",
+        "stringprep",
         "subprocess",
         "tempfile",
+        "textwrap",
         "tokenize",
+        "typer.completion",
         "typing_extensions",
         "zipfile",
     }
@@ -97,11 +105,16 @@ CALLED: Final[Mapping[str, frozenset[str]]] = {
     "aiokafka.codec": frozenset(
         f"{codec}_{work}" for codec in ("gzip", "snappy", "lz4", "zstd") for work in ("encode", "decode")
     ),
+    "aiokafka.errors": frozenset({"CorruptRecordException", "UnsupportedCodecError"}),
+    "difflib": frozenset({"get_close_matches"}),
+    "gettext": frozenset({"gettext", "ngettext"}),
     "httpcore._ssl": frozenset({"default_ssl_context"}),
     "hashlib": frozenset({"sha256"}),
     "kafka.net.metrics": frozenset({"KafkaConnectionMetrics", "KafkaManagerMetrics"}),
     "kafka.net.sasl": frozenset({"get_sasl_mechanism"}),
     "kafka.protocol.sasl": frozenset({"SaslAuthenticateRequest", "SaslBytesRequest", "SaslHandshakeRequest"}),
+    "shutil": frozenset({"get_terminal_size"}),
+    "typer.completion": frozenset({"get_completion_inspect_parameters"}),
 }
 """Names that others import from a module and only call: they get a function that runs the module at its first call."""
 VERSIONS_OF_BROKERS: Final = "kafka.protocol.broker_version_data"

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, get_args, get_origin
 
 import typer
 from typer.core import TyperCommand, TyperGroup
+from typer._click.exceptions import NoSuchOption
 from typer.exceptions import TyperException
 
 from eosctl.late_pattern import late_pattern
@@ -215,6 +216,19 @@ class _Help:
         for parameter in parameters:
             read_plain_words_quickly(parameter)
         return parameters
+
+    def make_parser(self, ctx: "Context") -> Any:  # noqa: ANN401  # Typer's own
+        """Click's, which looks first whether `-b` is a long option, and then for names like it, which nothing shows."""
+        parser: Any = super().make_parser(ctx)  # type: ignore[misc]  # as above
+        match = parser._match_long_opt
+
+        def match_long(name: str, value: str | None, state: object) -> None:
+            if name not in parser._long_opt and name[:2] not in parser._opt_prefixes:
+                raise NoSuchOption(name, ctx=ctx)
+            match(name, value, state)
+
+        parser._match_long_opt = match_long
+        return parser
 
     def get_help_option_names(self, ctx: "Context") -> list[str]:
         return ["-h", "--help"]
