@@ -43,6 +43,7 @@ SELDOM_USED: Final = frozenset(
         "gettext",
         "hashlib",
         "hmac",
+        "importlib.resources",
         "lzma",
         "msgspec.inspect",
         "secrets",
@@ -98,6 +99,7 @@ ELSEWHERE: Final[Mapping[str, Mapping[str, str]]] = {
         **dict.fromkeys(("ConnectionNotAvailable", "LocalProtocolError", "ProtocolError"), _EXCEPTIONS),
         **dict.fromkeys(("RemoteProtocolError", "TimeoutException", "UnsupportedProtocol"), _EXCEPTIONS),
     },
+    "importlib.resources": {"read_text": __name__},
     "typing_extensions": dict.fromkeys(("NotRequired", "Required", "get_type_hints"), "typing"),
 }
 """Names that need not run the module: the module that has them, too."""
@@ -120,6 +122,13 @@ CALLED: Final[Mapping[str, frozenset[str]]] = {
 VERSIONS_OF_BROKERS: Final = "kafka.protocol.broker_version_data"
 UNSENT: Final = frozenset({"ListGroupsRequest", "OffsetFetchRequest"})
 """Requests that VERSIONS_OF_BROKERS makes for brokers before 0.10, and that kafka-python sends to none."""
+
+
+def read_text(package: str | ModuleType, name: str, encoding: str = "utf-8", errors: str = "strict") -> str:
+    """A file beside a package's modules, as importlib.resources reads it, which takes ten modules for that."""
+    module = import_module(package) if isinstance(package, str) else package
+    data: bytes = module.__spec__.loader.get_data(f"{module.__path__[0]}/{name}")  # type: ignore[union-attr]  # a package's can
+    return data.decode(encoding, errors)
 
 
 def _importer() -> str:

@@ -2,11 +2,11 @@
 
 import subprocess
 import sys
-from importlib import import_module
+from importlib import import_module, resources
 
 import pytest
 
-from eosctl.bare_packages import CALLED, ELSEWHERE
+from eosctl.bare_packages import CALLED, ELSEWHERE, read_text
 
 CONNECTED = {"_ssl", "_hashlib", "kafka.net.sasl.scram", "kafka.metrics", "kafka.protocol.consumer.group"}
 """Modules of other logins and protections than those of a plain connection, and of work that eosctl leaves alone."""
@@ -22,6 +22,14 @@ def test_a_name_of_another_module_is_the_same_there(name):
 @pytest.mark.parametrize(("module", "name"), [(module, name) for module in CALLED for name in sorted(CALLED[module])])
 def test_a_name_that_is_only_called_can_be(module, name):
     assert callable(getattr(import_module(module), name))
+
+
+def test_a_file_of_a_package_has_the_text_that_importlib_reads():
+    package = "kafka.protocol.schemas.resources"
+    names = [each.name for each in resources.files(package).iterdir() if each.name.endswith(".json")]
+    assert len(names) > 90
+    for name in names:
+        assert read_text(package, name) == read_text(import_module(package), name) == resources.read_text(package, name)
 
 
 def run(code):
