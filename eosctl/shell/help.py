@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, get_args, get_origin
 
 import typer
-from typer.core import TyperCommand, TyperGroup
 from typer._click.exceptions import NoSuchOption
+from typer.core import TyperCommand, TyperGroup
 from typer.exceptions import TyperException
 
 from eosctl.late_pattern import late_pattern

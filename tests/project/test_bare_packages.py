@@ -47,7 +47,8 @@ def test_a_call_runs_the_module_and_gives_its_value():
 
 
 def test_a_plain_connection_loads_neither_tls_nor_logins_nor_help():
-    code = "import atexit, sys; whole = lambda: (name for name, each in sys.modules.items() if type(each) is type(sys))\n"
+    code = "import atexit, sys\n"
+    code += "whole = lambda: (name for name, each in sys.modules.items() if type(each) is type(sys))\n"
     code += "atexit.register(lambda: print('LOADED', *whole(), file=sys.stderr))\n"
     code += "sys.argv = ['eosctl', 'inspect-config', '-b', '127.0.0.1:1', '--group-id', 'g', '--timeout', '1']\n"
     code += "from eosctl.__main__ import main; main()"
