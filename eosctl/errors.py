@@ -25,6 +25,8 @@ read something that its answer needs with 3.
 
 from typing import ClassVar, Final
 
+DID_YOU_MEAN: Final = "did you mean "
+"""Begins a hint that names what may be meant."""
 EXIT_FINE: Final = 0
 EXIT_FOUND: Final = 1
 EXIT_INCOMPLETE: Final = 3

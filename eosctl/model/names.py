@@ -7,7 +7,7 @@ from typing import Final, overload
 
 from msgspec import Struct
 
-from eosctl.errors import UsageError
+from eosctl.errors import DID_YOU_MEAN, UsageError
 from eosctl.late_pattern import late_pattern
 from eosctl.model.whole_numbers import MOST_TASK_DIGITS
 
@@ -117,7 +117,7 @@ def did_you_mean(wanted: str, known: Iterable[str], otherwise: str | None = None
 
     by_lower = {name.lower(): name for name in sorted(known)[:MOST_NAMES]}
     found = get_close_matches(wanted.lower(), by_lower, 1)
-    return f"did you mean {by_lower[found[0]]}?" if found else otherwise
+    return f"{DID_YOU_MEAN}{by_lower[found[0]]}?" if found else otherwise
 
 
 DEFAULT_TOPICS: Final = {

@@ -7,7 +7,7 @@ from typing import Final, Self, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from eosctl.errors import EosctlError, NotAuthorized, Throttled, Undecodable, Unreachable, Unsupported
+from eosctl.errors import DID_YOU_MEAN, EosctlError, NotAuthorized, Throttled, Undecodable, Unreachable, Unsupported
 
 T = TypeVar("T")
 
@@ -56,7 +56,11 @@ class Skipped(Struct, frozen=True):
 
     @classmethod
     def of(cls, error: EosctlError) -> Self:
-        return cls(error.message, next((cause for kind, cause in _CAUSES if isinstance(error, kind)), Cause.UNKNOWN))
+        """The error's message is the reason, with the name that may be meant."""
+        meant = "" if error.hint is None or not error.hint.startswith(DID_YOU_MEAN) else f" ({error.hint})"
+        return cls(
+            error.message + meant, next((cause for kind, cause in _CAUSES if isinstance(error, kind)), Cause.UNKNOWN)
+        )
 
 
 def not_asked(reason: str) -> Skipped:

@@ -136,10 +136,25 @@ def read_offsets(reader: ClusterReader, request: OffsetsRequest) -> OffsetsRead:
     if topics[places[0]] is None:
         raise UsageError(
             f"topic {places[0]} does not exist",
-            hint="name the workers' offset.storage.topic: --worker-offsets-topic TOPIC",
+            hint=_like(reader, worker.offsets_topic)
+            or "name the workers' offset.storage.topic: --worker-offsets-topic TOPIC",
         )
     clusters = Clusters(reader.cluster_id, cluster_ids)
-    return OffsetsRead(reader.now(), clusters, worker, connectors, topics, version.notes)
+    notes = (*version.notes, *_notes_on_absent(reader, request.offsets_topic, topics))
+    return OffsetsRead(reader.now(), clusters, worker, connectors, topics, notes)
+
+
+def _notes_on_absent(reader: ClusterReader, what_if: str | None, topics: Topics) -> Iterator[str]:
+    if what_if is not None and any(place.topic == what_if and found is None for place, found in topics.items()):
+        meant = _like(reader, what_if)
+        begins = f"topic {what_if} does not exist: a connector that names it begins with an empty topic"
+        yield begins if meant is None else f"{begins}; {meant}"
+
+
+def _like(reader: ClusterReader, topic: str) -> str | None:
+    """A question with the most similar topic, as far as topics are shown."""
+    known = read_or_skip(reader.topic_names)
+    return None if isinstance(known, Skipped) else did_you_mean(topic, known)
 
 
 def read_offsets_facts(reader: ClusterReader, request: OffsetsRequest) -> OffsetsFacts:

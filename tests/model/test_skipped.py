@@ -12,6 +12,7 @@ from eosctl.errors import (
     Unreachable,
     Unsupported,
 )
+from eosctl.model.names import no_such_topic
 from eosctl.model.skipped import Cause, Coverage, Skipped, Unread, read_or_skip, unread_in
 
 
@@ -34,6 +35,12 @@ def test_each_error_of_a_reading_has_its_cause(error: EosctlError, cause: Cause)
     assert isinstance(found, Skipped)
     assert (found.reason, found.cause) == (error.message, cause)
     assert read_or_skip(lambda: 5) == 5
+
+
+def test_a_reason_names_what_may_be_meant_and_no_other_hint():
+    error = no_such_topic("ordrs", {"orders"})
+    assert Skipped.of(error).reason == "topic ordrs does not exist (did you mean orders?)"
+    assert Skipped.of(no_such_topic("ordrs", {"x"})).reason == "topic ordrs does not exist"
 
 
 def test_two_are_equal_by_their_reason_alone():

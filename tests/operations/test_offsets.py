@@ -144,6 +144,16 @@ def test_an_own_topic_that_cannot_be_read_is_skipped_unless_its_connector_is_ask
         read_offsets(reader, OffsetsRequest(connectors=("orders",)))
 
 
+def test_a_note_says_that_the_supposed_topic_does_not_exist_and_which_may_be_meant():
+    there = frozenset({"orders-offsets"})
+    reader = cluster(
+        offsets_topic=lambda place: topic(place.topic) if place.topic == "global" else None, topic_names=there
+    )
+    asked = OffsetsRequest(offsets_topic="order-offsets")
+    begins = "topic order-offsets does not exist: a connector that names it begins with an empty topic"
+    assert read_offsets(reader, asked).notes[-1] == f"{begins}; did you mean orders-offsets?"
+
+
 def test_the_workers_topic_is_always_required():
     with pytest.raises(Unreachable):
         read_offsets(cluster(offsets_topic=fails_for("global")), OffsetsRequest())
