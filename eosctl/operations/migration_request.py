@@ -48,6 +48,11 @@ def migration_request(options: MigrationOptions, group_id: str, configs: Configs
     """The request; raises UsageError for flags that contradict one another or leave something open."""
     _check_flags(options)
     names = new_names(options.connectors, options.rename_to, options.rename_map)
+    if options.to_group_id == group_id and not options.target.other_cluster and not _moves_within(options):
+        raise UsageError(
+            f"connector {', '.join(names)} is in Connect group {group_id} already",
+            hint="--to-group-id names another Connect cluster; within this one, give --to-topic or --rename-to",
+        )
     request = MigrationRequest(
         moves=tuple(_move(options, old, new, configs.get(old)) for old, new in names.items()),
         source_group_id=group_id,
@@ -65,8 +70,16 @@ def migration_request(options: MigrationOptions, group_id: str, configs: Configs
         _check_chains(options, names)
     for move in request.moves:
         if not (move.renamed or request.elsewhere or request.other_cluster) and move.source_topic == move.target_topic:
-            raise UsageError(f"the offsets of connector {move.connector} are in topic {move.target_topic} already")
+            raise UsageError(
+                f"the offsets of connector {move.connector} are in topic {move.target_topic} already",
+                hint=f"nothing is left to move; `eosctl offsets show --connector {move.connector}` shows them",
+            )
     return request
+
+
+def _moves_within(options: MigrationOptions) -> bool:
+    """True if the move has another target than a Connect cluster: a topic, or a new name."""
+    return bool(options.to_topic or options.to_worker_topic or options.rename_to or options.rename_map)
 
 
 def _check_chains(options: MigrationOptions, names: Mapping[str, str]) -> None:

@@ -5,15 +5,16 @@ from msgspec.structs import replace
 
 from eosctl.analysis.rules.iceberg import RULES
 from eosctl.analysis.rules.registry import ask
-from eosctl.model.connectors import iceberg_sink
+from eosctl.model.connectors import ICEBERG_START, iceberg_sink
 from eosctl.model.evidence import Evidence, IcebergState
 from eosctl.model.names import TopicPartition
 from eosctl.model.report import Severity
 from eosctl.model.skipped import Skipped
 from eosctl.model.topics import PartitionOffsets, TopicFacts
+from eosctl.model.transactions import TransactionState
 from eosctl.model.workers import ConnectorStatus, TaskStatus
 from tests.analysis.config_records import Log
-from tests.analysis.evidence import NOW, inspection
+from tests.analysis.evidence import NOW, answer, described, inspection
 
 CLASS = "org.apache.iceberg.connect.IcebergSinkConnector"
 PLACE = TopicPartition("control-iceberg", 0)
@@ -135,3 +136,27 @@ def test_a_part_that_was_not_read_is_never_fine(field):
     answers = [ask(rule, evidence(state(**{field: NO_ANSWER}))) for rule in RULES]
     assert [answer.outcome for answer in answers].count("cannot tell") >= 1
     assert all(reason == NO_ANSWER.reason for answer in answers for reason in answer.cannot_tell)
+
+
+PRESENT, EARLIER = "-txn-11111111-2222-4333-8444-555555555555-0", "-txn-99999999-2222-4333-8444-555555555555-0"
+
+
+@pytest.mark.parametrize(
+    ("name", "open_s", "stopped"),
+    [
+        (f"coordinator{EARLIER}", 10, True),
+        (f"worker{EARLIER}", 10, True),
+        (f"worker{EARLIER}", 9, False),  # a client that has just been replaced may still end it
+        (f"worker{PRESENT}", 60, False),
+        ("orders-writer-0", 60, False),
+    ],
+)
+def test_a_sink_that_waits_for_the_transaction_of_an_earlier_start_is_named(name, open_s, stopped):
+    log = Log().writer(7).config("ice", **{"connector.class": CLASS, "topics": "orders"})
+    log.put("task-ice-0", {"properties": {ICEBERG_START: PRESENT}}).commit("ice", 1)
+    open_one = described(name, TransactionState.ONGOING, NOW - open_s * 1000, (PLACE,))
+    known = replace(evidence(state()), inspection=inspection(log), open_transactions=(open_one,))
+    findings = answer("EOS122", known).findings
+    assert [(each.severity, each.evidence["stopped_sinks"]) for each in findings] == (
+        [(Severity.WARNING, ["ice"])] if stopped else []
+    )

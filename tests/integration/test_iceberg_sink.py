@@ -201,6 +201,10 @@ def test_a_killed_worker_s_transaction_stops_the_sink_until_it_is_fenced_and_no_
     worker.wait_for_tasks(name, 2, deadline_s=PATIENCE_S)
     assert holders <= killed.holders(), "the next start has other IDs"
     assert records(tmp_path, name) < 25
+    doctor, waits = Doctor(eosctl, tuple(arguments(sandbox))), [("EOS122", each) for each in holders]
+    seen = doctor.sees(*waits, deadline_s=PATIENCE_S)
+    told = [(seen[each]["severity"], seen[each]["evidence"]["stopped_sinks"]) for each in waits]
+    assert told == [("warning", [name])] * len(waits)
     for each in left:
         done = killed.asked("leftovers", "--prefix", each, "--fence-rest", "--watch-client", "0.1", "--yes")["results"]
         assert [result["outcome"] for result in done] == ["done"]

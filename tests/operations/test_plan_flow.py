@@ -404,3 +404,10 @@ def test_a_move_to_a_name_that_no_topic_can_have_is_refused_before_its_plan(name
     """The broker would refuse it only after the producers are fenced."""
     with pytest.raises(UsageError, match="cannot be the name of a topic"):
         migration_request(MigrationOptions(("orders",), to_topic=name), "connect-cluster", {})
+
+
+def test_a_move_to_the_own_connect_cluster_is_refused_unless_it_names_a_topic_too() -> None:
+    own = MigrationOptions(("orders",), to_group_id="connect-cluster")
+    with pytest.raises(UsageError, match="connector orders is in Connect group connect-cluster already"):
+        migration_request(own, "connect-cluster", {})
+    assert not migration_request(replace(own, to_topic="new"), "connect-cluster", {}).elsewhere

@@ -638,10 +638,11 @@ HELD_BACK: Final = FindingKind(
     id="EOS122",
     name="consumers-held-back",
     title="consumers wait for a transaction in progress",
-    severity=Severity.INFO,
+    severity=Severity.WARNING,
     cause="A `read_committed` consumer gets no record beyond the last stable offset, which is the first "
     "record of a transaction that has not ended. The transaction's coordinator aborts it after "
-    "its timeout; no commit of another producer helps.",
+    "its timeout; no commit of another producer helps. A warning where it stops an Iceberg sink, which has new "
+    "transactional IDs at each start and then waits for its own old transaction.",
     fix="see which groups wait: `eosctl transactions lso`. If its producer is permanently gone: `eosctl fence "
     "--transactional-id <transactional-id>` ends it now",
     source="KIP-98; TransactionCoordinator.abortTimedOutTransactions",

@@ -16,6 +16,7 @@ from eosctl.analysis.client_configs import (
 from eosctl.analysis.connect_requests import for_connector, put_config, restart_tasks
 from eosctl.analysis.errors import explain_error
 from eosctl.analysis.kafka_errors import is_general
+from eosctl.analysis.rules.transactions import held_back
 from eosctl.analysis.rules.workers import probes
 from eosctl.analysis.transaction_log import ENOUGH, LEAST_MS, Quietness, quietness
 from eosctl.model.client_properties import Property, split_list
@@ -494,7 +495,6 @@ OUTPUT_RULES: Final = (
 
 
 SHOWN: Final = 20
-LONG_S: Final = 120
 """Twice offset.flush.interval.ms: by default a task commits as often."""
 NOT_LISTED: Final = ShareGroup(NOT_READ, NOT_READ)
 
@@ -553,27 +553,12 @@ def _sinks(evidence: Evidence) -> Iterator[Finding | Skipped]:
             yield kinds.SINK.finding(name, message, cure=for_connector(kinds.SINK.fix, name))
 
 
-def _held_back(evidence: Evidence) -> Iterator[Finding]:
-    """Transactions that hold partitions back for longer than those of tasks do by default."""
-    known = () if isinstance(evidence.open_transactions, Skipped) else evidence.open_transactions
-    for each in known:
-        began = evidence.as_of if each.start_ms is None else each.start_ms
-        lasted_s = (evidence.as_of - began) // 1000
-        if lasted_s >= LONG_S and each.partitions:
-            held = pluralize(len(each.partitions), "partition is", "partitions are")
-            ends = "" if each.is_two_phase else f"; it times out {each.timeout_ms // 1000} s after it began"
-            message = f"{held} held back by a transaction in progress for {lasted_s} s{ends}"
-            facts = {"transactional_id": each.transactional_id, "partitions": list(map(str, each.partitions[:SHOWN]))}
-            cure = kinds.HELD_BACK.fix.replace("<transactional-id>", shlex.quote(each.transactional_id))
-            yield kinds.HELD_BACK.finding(each.transactional_id, message, facts, cure=cure)
-
-
 CONSUMER_RULES: Final = (
     Rule(
         kinds.HELD_BACK,
         "Is no read_committed consumer held back by a transaction in progress?",
         needs=("open_transactions",),
-        check=_held_back,
+        check=held_back,
         unproven="a transaction has to be in progress for two minutes; it is decided on evidence made by hand",
     ),
     Rule(

@@ -7,6 +7,7 @@ from eosctl.analysis.catalogue import connect as kinds
 from eosctl.analysis.client_configs import clients_of
 from eosctl.analysis.connect_requests import for_connector
 from eosctl.model.client_roles import ClientRole
+from eosctl.model.connectors import ICEBERG_START
 from eosctl.model.evidence import Evidence, IcebergState
 from eosctl.model.names import TopicPartition
 from eosctl.model.report import Finding, Severity
@@ -14,6 +15,7 @@ from eosctl.model.rules import Rule
 from eosctl.model.skipped import Skipped
 from eosctl.model.times import lasting
 from eosctl.model.topics import PartitionOffsets, TopicFacts
+from eosctl.model.transactions import TransactionDescription
 from eosctl.model.whole_numbers import whole_number
 
 RESET: Final = "auto.offset.reset"
@@ -56,6 +58,38 @@ def _places(evidence: Evidence) -> Iterator[_Place | Skipped]:
         else:
             for place, bounds in offsets.items():
                 yield bounds if isinstance(bounds, Skipped) else _Place(name, state, bounds, committed.get(place))
+
+
+def sinks_stopped_by(evidence: Evidence, transaction: TransactionDescription) -> tuple[str, ...]:
+    """Running sinks that read a partition of the transaction, where an earlier start of a sink began it.
+
+    Each start has a new UUID in its transactional IDs. Sinks whose present start the config topic does not have are
+    left out.
+    """
+    statuses = {} if isinstance(evidence.statuses, Skipped) else evidence.statuses
+    name, starts = transaction.transactional_id, _starts(evidence)
+    if name.endswith(tuple(start for each in starts.values() for start in each)):
+        return ()
+    written = {each.topic for each in transaction.partitions}
+    return tuple(
+        sink
+        for sink, state in _states(evidence)
+        if state.sink.control_topic in written
+        and name.startswith(state.sink.id_prefixes)
+        and starts.get(sink)
+        and (sink not in statuses or statuses[sink].running_tasks)
+    )
+
+
+def _starts(evidence: Evidence) -> dict[str, tuple[str, ...]]:
+    """The ends of the transactional IDs of each sink's present start, by connector."""
+    known = () if isinstance(evidence.inspection, Skipped) else evidence.inspection.connectors
+    return {
+        each.state.name: tuple(
+            str(task[ICEBERG_START]) for task in each.state.task_configs.values() if ICEBERG_START in task
+        )
+        for each in known
+    }
 
 
 def _coordinators(evidence: Evidence) -> Iterator[Finding | Skipped]:

@@ -1,12 +1,15 @@
 """Rules about the transactional IDs of the leader and of the tasks."""
 
+import shlex
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Final
 
+from eosctl.analysis.catalogue import connect
 from eosctl.analysis.catalogue import transactions as kinds
 from eosctl.analysis.client_configs import clients_of, override_refusal, servers_elsewhere, workers_of
 from eosctl.analysis.connect_requests import for_connector, restart_tasks
+from eosctl.analysis.rules.iceberg import sinks_stopped_by
 from eosctl.analysis.rules.workers import probes
 from eosctl.model.client_roles import ClientRole
 from eosctl.model.evidence import Evidence, declared_support
@@ -27,6 +30,10 @@ SHOWN: Final = 10
 EXPIRATION: Final = "transactional.id.expiration.ms"
 LAST_PART: Final = 7
 """An ID is near expiry in the last seventh of its time: a day of the default week."""
+HELD_SHOWN: Final = 20
+LONG_S: Final = 120
+SINK_S: Final = 10
+"""A sink of Iceberg ends its transaction within the request that commits it."""
 SWEEP_MS: Final = 30_000
 """Coordinators look for transactions that timed out every 10 s; three times that is time enough."""
 
@@ -122,6 +129,31 @@ def _overdue(evidence: Evidence) -> Iterator[Finding | Skipped]:
             if each.state is not TransactionState.ONGOING:
                 cure = f"{kinds.IN_PREPARE}: broker {each.coordinator}"
             yield kinds.OVERDUE.finding(name, message, {"state": each.state.value, "late_ms": late_ms}, cure=cure)
+
+
+def held_back(evidence: Evidence) -> Iterator[Finding]:
+    """Transactions that hold partitions back for longer than those of tasks do by default, or that stop a sink."""
+    known = () if isinstance(evidence.open_transactions, Skipped) else evidence.open_transactions
+    for each in known:
+        began = evidence.as_of if each.start_ms is None else each.start_ms
+        lasted_s = (evidence.as_of - began) // 1000
+        stopped = sinks_stopped_by(evidence, each) if lasted_s >= SINK_S else ()
+        if each.partitions and (stopped or lasted_s >= LONG_S):
+            held = pluralize(len(each.partitions), "partition is", "partitions are")
+            ends = "" if each.is_two_phase else f"; it times out {each.timeout_ms // 1000} s after it began"
+            message = f"{held} held back by a transaction in progress for {lasted_s} s{ends}"
+            if stopped:
+                message += (
+                    f". Its ID is of no present start of an Iceberg sink, and {first_few(stopped)} waits for its end"
+                )
+            facts = {
+                "transactional_id": each.transactional_id,
+                "partitions": list(map(str, each.partitions[:HELD_SHOWN])),
+            }
+            facts |= {"stopped_sinks": list(stopped)} if stopped else {}
+            cure = connect.HELD_BACK.fix.replace("<transactional-id>", shlex.quote(each.transactional_id))
+            severity = None if stopped else Severity.INFO
+            yield connect.HELD_BACK.finding(each.transactional_id, message, facts, cure=cure, severity=severity)
 
 
 def _forgotten_markers(evidence: Evidence) -> Iterator[Finding | Skipped]:
