@@ -144,8 +144,8 @@ class Killed(NamedTuple):
         return dict(json.loads(ran.stdout)["data"])
 
     def left(self) -> dict[str, str]:
-        """The owners of the transactions that are open, by ID."""
-        found = self.asked("leftovers", "--prefix", f"{self.name}-x-", "--group-id", "connect-cluster")
+        """The owners of the transactions that are open, by ID, in the only Connect cluster."""
+        found = self.asked("leftovers", "--prefix", f"{self.name}-x-")
         return {row["transactional_id"]: row["owner"] for row in found["leftovers"]}
 
     def fenced(self, names: Collection[str]) -> Counter[str]:

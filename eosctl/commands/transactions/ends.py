@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Annotated, TypeAlias
 
 import typer
+from msgspec.structs import replace
 
 from eosctl.commands.options import ConfigTopic
 from eosctl.files import read_ids
@@ -189,8 +190,9 @@ def leftovers(
     if kept is not None:
         decided = tuple(dict.fromkeys((*(decided or ()), *kept.transactions)))
     request = LeftoversRequest(prefix, decided, fence_rest, watch_client, config_topic, kept)
-    with Session(options) as session:
-        if decided is None and not fence_rest:
+    shows = decided is None and not fence_rest
+    with Session(replace(options, writes=not shows)) as session:
+        if shows:
             found = leftovers.read_leftovers(session.reader, prefix, config_topic)
             return answer(options, found, view_leftovers)
         with SourceAndTarget(session, "", TargetOptions()) as clusters:
