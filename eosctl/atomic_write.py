@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from errno import EISDIR, ENOENT, ENOTDIR
+from errno import EACCES, EEXIST, EISDIR, ENOENT, ENOTDIR, EPERM, EROFS
 from pathlib import Path
 from typing import BinaryIO, Final
 
@@ -12,6 +12,9 @@ from eosctl.errors import ConfigError, UsageError, reason_of
 OWNER_ONLY: Final = 0o600
 OWNERS_DIRECTORY: Final = 0o700
 NAME_A_FILE: Final = "name a file in an existing directory"
+NAME_A_PLACE: Final = "name a place where you may write"
+ELSEWHERE: Final = frozenset({EACCES, EEXIST, ENOENT, ENOTDIR, EPERM, EROFS})
+"""Errors of a wrong place, and not of a full disk."""
 STREAMS: Final = frozenset({"/dev", "/dev/fd", "/proc/self/fd"})
 """Directories whose links are open files of a process, such as /dev/stdout."""
 
@@ -42,7 +45,7 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
             raise
         sync_directory(path.parent)
     except OSError as error:
-        raise ConfigError(f"cannot write {path}: {reason_of(error)}") from error
+        raise _unwritable(f"cannot write {path}", error) from error
 
 
 def write_atomic_file(path: Path, text: str) -> int:
@@ -102,4 +105,8 @@ def make_directory(path: Path) -> None:
             each.chmod(OWNERS_DIRECTORY)
         path.mkdir(exist_ok=True)
     except OSError as error:
-        raise ConfigError(f"cannot make {path}: {reason_of(error)}") from error
+        raise _unwritable(f"cannot make directory {path}", error) from error
+
+
+def _unwritable(failed: str, error: OSError) -> ConfigError:
+    return ConfigError(f"{failed}: {reason_of(error)}", hint=NAME_A_PLACE if error.errno in ELSEWHERE else None)

@@ -36,8 +36,9 @@ class FileKind(Struct, frozen=True):
 
 
 PROFILES: Final = FileKind("file of profiles", MIB)
-COMMAND_CONFIG: Final = FileKind("--command-config")
-WORKER_CONFIG: Final = FileKind("--worker-config")
+GIVEN: Final = "`eosctl profile explain` shows which option, variable or profile names it"
+COMMAND_CONFIG: Final = FileKind("--command-config", hint=GIVEN)
+WORKER_CONFIG: Final = FileKind("--worker-config", hint=GIVEN)
 CONNECTOR_CONFIG: Final = FileKind("--connector-config")
 CERTIFIED_CONFIG: Final = FileKind("--config")
 KAFKA_USERS: Final = FileKind("--merge-with")

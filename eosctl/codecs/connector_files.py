@@ -130,7 +130,10 @@ def _settings(config: Mapping[str, object], origin: str) -> Iterator[tuple[str, 
             case str() | int() | float():
                 yield key, str(value)
             case _:
-                raise ConfigError(f"{origin}: setting {key} is {type(value).__name__}, not text")
+                raise ConfigError(
+                    f"{origin}: setting {key} is {type(value).__name__}, not text",
+                    hint="the file is a connector's config, as PUT /connectors/NAME/config takes it",
+                )
 
 
 def _required(settings: Mapping[str, str], key: str, origin: str) -> str:

@@ -209,7 +209,7 @@ def _mapping(value: object, place: str, keys: tuple[str, ...] = ()) -> Mapping[o
     if value is None:
         return {}
     if not isinstance(value, dict):
-        raise ConfigError(f"{place} is not a mapping of keys to values")
+        raise ConfigError(f"{place} is not a mapping of keys to values", hint="write KEY: VALUE, one on each line")
     for key in value:
         if keys and key not in keys:
             hint = did_you_mean(str(key), keys, f"known are {', '.join(keys)}")

@@ -57,7 +57,8 @@ def chosen_profile(name: str | None) -> Choice:
         return Choice(None, known.unused)
     if wanted not in known.profiles:
         hint = did_you_mean(wanted, known.profiles, "`eosctl profile list` shows all profiles")
-        raise ConfigError(f"there is no profile {wanted}", hint=". ".join((*known.unused, hint)))
+        named = "" if name else ", which the file of profiles names as current"
+        raise ConfigError(f"there is no profile {wanted}{named}", hint=". ".join((*known.unused, hint)))
     chosen = known.profiles[wanted]
     return Choice(chosen, () if name and chosen.origin == str(user_file()) else known.unused)
 

@@ -450,7 +450,10 @@ def read_timeline(session: Session, request: TimelineRequest) -> Timeline:
     UsageError where the config topic mentions none of the connectors, or is none, and for a period that ends too early.
     """
     if request.since is not None and request.until is not None and request.until < request.since:
-        raise UsageError(f"--until {rfc3339(request.until)} is before --since {rfc3339(request.since)}")
+        raise UsageError(
+            f"--until {rfc3339(request.until)} is before --since {rfc3339(request.since)}",
+            hint="a duration is counted back from now, so --since 2h --until 1h is the hour before the last",
+        )
     if request.log_directories:
         log = SegmentLog(request.log_directories, most_batch_bytes(session.client_properties))
         facts = read_events(log, request, Cluster(session.options.group_id))

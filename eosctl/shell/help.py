@@ -67,18 +67,18 @@ class _Quick:
         taken = self._converted(value, repeated=param.multiple or param.nargs == -1)
         if taken is not UNKNOWN:
             return taken
-        if self._kind not in {int, float}:
+        if self._kind not in {int, float, bool}:
             return self._slow().coerce(value, param=param, ctx=ctx)
-        return self._slow_number(value, param, ctx)
+        return self._slow_value(value, param, ctx)
 
-    def _slow_number(self, value: Any, param: Any, ctx: Any) -> Any:  # noqa: ANN401  # Typer's own
+    def _slow_value(self, value: Any, param: Any, ctx: Any) -> Any:  # noqa: ANN401  # Typer's own
         """Raises BadParameter with the value and what is accepted, also for a number beyond MOST."""
         try:
             number = self._slow().coerce(value, param=param, ctx=ctx)
         except typer.BadParameter:
             reason = f"is not {_accepted(self._kind, param, self._info)}"
         else:
-            if number <= MOST[self._kind]:
+            if self._kind is bool or number <= MOST[self._kind]:
                 return number
             reason = f"is too large: give at most {MOST[self._kind]}"
         raise typer.BadParameter(f"{value!r} {reason}", ctx=ctx, param=param)
@@ -134,7 +134,12 @@ def _number(value: object, kind: type[int] | type[float], info: Any) -> object: 
 
 
 def _accepted(kind: object, param: Any, info: Any) -> str:  # noqa: ANN401  # Typer's own
-    """The numbers that an option takes, with its unit and an example: its default, or the number nearest to 10."""
+    """The numbers that an option takes, with its unit and an example: its default, or the number nearest to 10.
+
+    Of a switch, which has a value in the environment only, both words.
+    """
+    if kind is bool:
+        return "true or false"
     low, high = (None if bound is None else f"{bound:.15g}" for bound in (info.min, info.max))
     numbers = "a whole number" if kind is int else "a number"
     unit = UNITS.get(param.metavar or "", "")

@@ -178,6 +178,13 @@ def test_a_wrong_value_in_the_environment_is_told_with_its_variable(eosctl, monk
     assert "(from the environment: EOSCTL_TIMEOUT)" in told
 
 
+def test_a_switch_of_the_environment_is_true_or_false(eosctl, monkeypatch):
+    monkeypatch.setenv("EOSCTL_QUIET", "maybe")
+    assert "'maybe' is not true or false (from the environment: EOSCTL_QUIET)" in eosctl("probe", "show").stderr
+    monkeypatch.setenv("EOSCTL_QUIET", "true")
+    assert eosctl("probe", "show").exit_code == 0
+
+
 def test_a_wrong_command_line_leaves_json_where_the_environment_asks_for_it(eosctl, monkeypatch):
     monkeypatch.setenv("EOSCTL_OUTPUT", "json")
     assert json.loads(eosctl("nonsense").stdout)["error"]["exit_code"] == 2
