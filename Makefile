@@ -3,7 +3,7 @@
 # Both need Python >= 3.11 and make; the rest they install themselves into .venv, pinned by requirements/*.lock.
 
 PYTHON ?= python3
-# Hundreds of processes would compile eosctl again, and each process of pytest all tests.
+# Hundreds of processes would compile eosctl again, and each pytest all tests.
 unexport PYTHONDONTWRITEBYTECODE
 VENV := .venv
 BIN := $(VENV)/bin
@@ -15,7 +15,7 @@ install = $(BIN)/uv pip install -q --python $(BIN)/python $(1) || $(PIP) $(1)
 export DIST_EXTRA_CONFIG := $(CURDIR)/requirements/build.cfg
 # Most of a test on real Kafka is waiting. The tests on a Kafka that they share go to one process, as tests/side_by_side says.
 PROCESSES ?= 5
-SIDE_BY_SIDE := -n $(PROCESSES) --dist loadgroup
+SIDE_BY_SIDE := --processes $(PROCESSES)
 
 .PHONY: demo test lint tests pure kafka matrix crash fuzz attack campaign certify mutants bench coverage docs shells kerberos mariadb mysql spark emitted package image chart ranges pictures lock advisories reference clean
 
@@ -97,9 +97,9 @@ mysql: $(STAMPS)/dev $(STAMPS)/sandbox
 # them are killed: half an hour. Fetches Hadoop's jars and packs an environment, both once. Not part of any other target.
 spark: $(STAMPS)/dev $(STAMPS)/sandbox
 	$(BIN)/uv pip install -q --python $(BIN)/python --target build/emitted kubernetes-validate
-	$(BIN)/pytest -q -p no:xdist -m long tests/spark/test_spark_clusters.py; seen=$$?; \
+	$(BIN)/pytest -q -m long tests/spark/test_spark_clusters.py; seen=$$?; \
 	$(BIN)/python -m tests.spark.spark_table && \
-	PYTHONPATH=build/emitted $(BIN)/pytest -q -p no:xdist tests/spark/kubernetes_pods.py && exit $$seen
+	PYTHONPATH=build/emitted $(BIN)/pytest -q tests/spark/kubernetes_pods.py && exit $$seen
 
 # What `watch --emit` writes, by those it is written for, and the alerts in a real Prometheus. Needs Debian's prometheus and
 # systemd. Not part of any other target.

@@ -3,7 +3,6 @@
 A test that takes one of these fixtures carries `@pytest.mark.kafka`. Where Kafka's jars cannot be had it fails.
 """
 
-import fcntl
 import gc
 import importlib
 import itertools
@@ -15,20 +14,18 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
-from _pytest.runner import runtestprotocol
 from hypothesis import HealthCheck, settings
 
 from eosctl.sandbox.jars import DEFAULT_KAFKA_VERSION, TESTED_KAFKA_VERSIONS
 from eosctl.sandbox.properties import SandboxSpec
-from tests import forks
 from tests.faulty_sandbox import Sandbox
 from tests.kafka_versions import KafkaVersions, spec_of, workers_of
 from tests.looked_at import as_looked_at  # noqa: F401 - a fixture for all tests
 from tests.shared_sandboxes import SharedSandboxes
-from tests.side_by_side import ByKafka, begun, group_of, write_groups
+from tests.side_by_side import SideBySide, begun, group_of
 from tests.worker_logs import untroubled
 
 if TYPE_CHECKING:
@@ -38,7 +35,6 @@ if TYPE_CHECKING:
 MakeSandbox = Callable[..., Sandbox]
 FreshName = Callable[[str], str]
 SHARED = pytest.StashKey[SharedSandboxes]()
-GROUPS = pytest.StashKey[Path]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -47,6 +43,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help=f"comma-separated versions for tests that ask for kafka_version (default {DEFAULT_KAFKA_VERSION}); "
         "4.3.1/3.6.2 is workers of 3.6.2 on brokers of 4.3.1",
     )
+    parser.addoption("--processes", type=int, default=0, help="run the tests in so many forks of this process")
     parser.addoption("--look-again", action="store_true", help="write the answers in tests/golden that differ again")
 
 
@@ -60,8 +57,8 @@ def pytest_configure(config: pytest.Config) -> None:
     gc.disable()
     sys.modules.setdefault("rfc3987_syntax", Grammars("rfc3987_syntax"))
     config.stash[SHARED] = SharedSandboxes()
-    if hasattr(config, "workerinput"):
-        os.environ[forks.SERVER] = config.workerinput["forks"]
+    if config.option.processes:
+        config.pluginmanager.register(SideBySide(config.option.processes))
     signal.signal(signal.SIGINT, signal.default_int_handler)
     settings.register_profile(
         "untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize="CI" in os.environ
@@ -82,41 +79,11 @@ class Grammars(ModuleType):
         return bool(importlib.import_module(self.__name__).is_valid_syntax(rule, text))
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_collection(session: pytest.Session) -> Iterator[None]:
-    """One of several processes collects first: the others find the compiled files."""
-    if not hasattr(session.config, "workerinput"):
-        return (yield)
-    with Path(session.config.workerinput["groups"]).with_suffix(".lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            fcntl.flock(lock, fcntl.LOCK_SH)
-        return (yield)
-
-
 def pytest_collection_finish() -> None:
     """From here on the collector looks at what tests make, and rarely: it took a seventh of the CPU."""
     gc.freeze()
     gc.set_threshold(10_000, 20, 50)
     gc.enable()
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_configure_node(node: Any) -> None:
-    """Names the file of groups and the server of forks to a process that is to run tests."""
-    if GROUPS not in node.config.stash:
-        directory = tempfile.TemporaryDirectory(prefix="eosctl-groups-")
-        node.config.add_cleanup(directory.cleanup)
-        node.config.stash[GROUPS] = Path(directory.name, "groups.json")
-    node.workerinput["groups"] = str(node.config.stash[GROUPS])
-    node.workerinput["forks"] = forks.server()
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByKafka | None:
-    """ByKafka where `--dist loadgroup` was asked for, else xdist's own."""
-    return ByKafka(config, log, config.stash[GROUPS]) if config.getvalue("dist") == "loadgroup" else None
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -132,8 +99,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if config.getoption("--kafka-versions") is None and "variation" not in expression:
         _leave_out(config, items, [item for item in items if item.get_closest_marker("variation")])
     _leave_out(config, items, [item for item in items if _is_seen_without_workers(item)])
-    if hasattr(config, "workerinput"):
-        write_groups(items, Path(config.workerinput["groups"]))
+    if config.option.processes:
         items.sort(key=begun)
 
 
@@ -171,25 +137,8 @@ def connect_version(kafka_version: KafkaVersions) -> str:
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """A later group of this process does not share the previous group's fixtures; one process alone is one group."""
-    group = group_of(item) if hasattr(item.config, "workerinput") else None
+    group = group_of(item) if item.config.option.processes else None
     item.config.stash[SHARED].enter(group, item.getparent(pytest.Module))
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
-    """A process of `make test` reports no setup and no end that went well: two reports of three, which say nothing.
-
-    They took a quarter of the CPU of pytest itself. A file for JUnit and a list of durations need all of them.
-    """
-    options = item.config.option
-    if not hasattr(item.config, "workerinput") or options.xmlpath or options.durations is not None:
-        return None
-    item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
-    for report in runtestprotocol(item, log=False, nextitem=nextitem):
-        if report.when == "call" or not report.passed:
-            item.ihook.pytest_runtest_logreport(report=report)
-    item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
-    return True
 
 
 @pytest.fixture(scope="session")

@@ -15,6 +15,7 @@ import os
 import pkgutil
 import runpy
 import select
+import shutil
 import signal
 import socket
 import subprocess
@@ -30,8 +31,6 @@ from typing import Any, NoReturn
 
 LIBRARIES = ("httpcore", "yaml", "confluent_kafka.admin", "aiokafka.record.default_records", "psycopg", "rich.table")
 LEFT_OUT = ("eosctl.spark", "eosctl.__main__")
-SERVER = "FORKS_SOCKET"
-"""The environment variable with the address of a server that another process has started."""
 
 
 class Forked:
@@ -112,11 +111,9 @@ def start(
 
 @cache
 def server() -> str:
-    """The address of the server of this run of tests; where there is none, it is started."""
-    if SERVER in os.environ:
-        return os.environ[SERVER]
-    directory = tempfile.TemporaryDirectory(prefix="eosctl-forks-")
-    address = str(Path(directory.name, "socket"))
+    """The address of the server of this process and of its forks."""
+    directory = tempfile.mkdtemp(prefix="eosctl-forks-")
+    address = str(Path(directory, "socket"))
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     listener.bind(address)
     listener.listen(64)
@@ -128,14 +125,15 @@ def server() -> str:
     pid = os.posix_spawn(sys.executable, [sys.executable, __file__, *inherited], environment)
     listener.close()
     there.close()
-    atexit.register(_end, here, pid, directory)
+    atexit.register(_end, os.getpid(), here, pid, directory)
     return address
 
 
-def _end(control: socket.socket, server: int, directory: tempfile.TemporaryDirectory[str]) -> None:
-    control.close()
-    os.waitpid(server, 0)  # so that its time and that of its forks counts as ours
-    directory.cleanup()
+def _end(owner: int, control: socket.socket, server: int, directory: str) -> None:
+    if owner == os.getpid():  # and not a fork of it
+        control.close()
+        os.waitpid(server, 0)  # so that its time and that of its forks counts as ours
+        shutil.rmtree(directory)
 
 
 class Server:

@@ -100,7 +100,7 @@ def tried(
     slow = ("render/test_audit_page_in_browser.py", "executors/test_audit_crash.py", "executors/test_apply_crash.py")
     arguments = ["-q", "-m", "not kafka", *(f"--ignore=tests/{each}" for each in slow)]
     arguments += [f"tests/{each}" for each in tests]
-    arguments += [each for name in ("cacheprovider", "xdist") for each in ("-p", f"no:{name}")]
+    arguments += ["-p", "no:cacheprovider"]
     os.chdir(ROOT)
     ended = pytest.main([*arguments, "-s", "--timeout=0"], plugins=[trial])
     if ended or len(trial.noticed) + len(trial.untried) != len(sample):
@@ -149,8 +149,6 @@ def fails(place: Path, mutant: Mutant, tests: Sequence[str]) -> str:
         "-q",
         "-p",
         "no:cacheprovider",
-        "-p",
-        "no:xdist",
         "-m",
         "not kafka",
     ]
