@@ -3,10 +3,10 @@
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
-from eosctl.analysis.offsets import OffsetsFold
 from eosctl.clients.wire import Wire
 from eosctl.model.client_properties import ClientProperties
 from eosctl.operations.plan_facts import ReadSide
+from eosctl.operations.session import new_fold
 from eosctl.sources.live_cluster import LiveCluster
 
 
@@ -32,7 +32,7 @@ def reader_over(
     wire: Wire, properties: ClientProperties, *, as_of: int = 0, group_id: str | None = None
 ) -> LiveCluster:
     """Reads what `properties` lead to."""
-    return LiveCluster(WireConnections(wire, properties, as_of), group_id, no_progress, OffsetsFold)
+    return LiveCluster(WireConnections(wire, properties, as_of), group_id, no_progress, new_fold)
 
 
 def reading_over(
@@ -40,4 +40,4 @@ def reading_over(
 ) -> ReadSide:
     """A side of a plan that is these brokers and workers."""
     connections = WireConnections(wire, wire.properties, 0, connect_urls, timeout_s)
-    return ReadSide(LiveCluster(connections, None, no_progress, OffsetsFold), config_topic)
+    return ReadSide(LiveCluster(connections, None, no_progress, new_fold), config_topic)

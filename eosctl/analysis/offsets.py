@@ -1,14 +1,15 @@
 """The fold over one partition of an offsets topic: the last record of each key in each transaction state.
 
-Memory grows with the number of keys, not of records. Keys and values are not looked into: the raw bytes of a key are
-its identity. Folds of two stretches of one partition merge into the fold of both (the later one on the right).
+Memory grows with the number of keys, not of records. Values are not looked into. The raw bytes of a key are its
+identity.
 """
 
 import json
-from collections import defaultdict
+from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
-from typing import Any, Final, NamedTuple
+from itertools import chain, groupby, islice
+from operator import attrgetter
+from typing import Final, NamedTuple
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -23,9 +24,12 @@ from eosctl.analysis.positions import (
 )
 from eosctl.model.names import TopicPartition
 from eosctl.model.offsets import (
+    KEPT_STATES,
     AtSource,
     Change,
     KeyRecords,
+    LastRecords,
+    MalformedKey,
     MalformedValue,
     MergedOffset,
     MergedOffsets,
@@ -44,7 +48,7 @@ from eosctl.model.offsets import (
     StoredOffset,
     StorePlace,
 )
-from eosctl.model.records import Entry, IsolationLevel, Record, RecordState, Writer
+from eosctl.model.records import Entry, IsolationLevel, Record, RecordState, Writer, Written
 from eosctl.model.skipped import Skipped, not_asked
 from eosctl.model.topics import PartitionOffsets
 from eosctl.model.versions import NEWEST, KafkaVersion
@@ -52,81 +56,90 @@ from eosctl.model.versions import NEWEST, KafkaVersion
 NOT_ASKED = not_asked("not asked")
 
 Key = bytes | None
-
-
-STATES: Final = (RecordState.COMMITTED, RecordState.OPEN, RecordState.ABORTED)
-RECORDS, TOMBSTONES = 6, 7
-Kept = list[Any]
-"""Of one key: the last entry and its writer for each of STATES (None, None: there is none), and both counts.
-
-A list that is changed in place: one look-up a record, which takes two thirds of the time of updating several dicts."""
-
-
-def _nothing_kept() -> Kept:
-    return [None, None, None, None, None, None, 0, 0]
+DecodeKey = Callable[[Key], OffsetKey | MalformedKey]
 
 
 class OffsetsFold:
-    """The state of the fold: give it records in offset order with `add`, or batches, then ask for `result`."""
+    """The state of the fold: give it records in offset order with `add`, or batches, then ask for `result`.
 
-    def __init__(self) -> None:
-        self._keys: defaultdict[Key, Kept] = defaultdict(_nothing_kept)
+    1. For each record the last entry of its key is replaced, and nothing else is done: this decides the time.
+    2. A key is decoded once, after the batch in which it was new.
+    3. Records are counted by the batch. Only under a malformed key they are counted by key: see counts_by_key.
+    4. The writer of a record is found by its offset, when the record is made.
+    """
+
+    def __init__(self, decode_key: DecodeKey) -> None:
+        self._decode = decode_key
+        self._decoded: dict[Key, OffsetKey | MalformedKey] = {}
+        self._last: Mapping[RecordState, dict[Key, Entry]] = {state: {} for state in KEPT_STATES}
+        self._counted: dict[Key, int] = {}
+        self._records = 0
+        self._begins: list[int] = []
+        self._writers: list[Writer] = []
 
     def add(self, records: Iterable[Record]) -> None:
         for (state, writer), run in groupby(records, _batch_of):
-            self.add_batch(run, state, writer)
+            entries = list(run)
+            self.add_batch(entries, Written(entries[0].offset, len(entries), state, writer))
+            if self.counts_by_key:
+                self.count_by_key(entries)
 
-    def add_batch(self, entries: Iterable[Entry], state: RecordState, writer: Writer) -> None:
+    def add_batch(self, entries: Iterable[Entry], written: Written) -> None:
         """Take in records that follow each other and were written in one state by one writer."""
-        keys, at = self._keys, 2 * STATES.index(state)
-        behind = at + 1
+        last = self._last[written.state]
+        before = len(last)
         for entry in entries:
-            kept = keys[entry.key]
-            kept[at] = entry
-            kept[behind] = writer
-            kept[RECORDS] += 1
-            if entry.value is None:
-                kept[TOMBSTONES] += 1
+            last[entry.key] = entry
+        self._records += written.records
+        self._note_keys(reversed([*islice(reversed(last), len(last) - before)]))
+        if not self._writers or self._writers[-1] != written.writer:
+            self._begins.append(written.offset)
+            self._writers.append(written.writer)
 
-    def merge(self, later: "OffsetsFold") -> None:
-        for key, kept in later._keys.items():
-            mine = self._keys.get(key)
-            if mine is None:
-                self._keys[key] = list(kept)
-                continue
-            for at in (0, 2, 4):
-                mine[at : at + 2] = kept[at : at + 2] if kept[at] is not None else mine[at : at + 2]
-            mine[RECORDS] += kept[RECORDS]
-            mine[TOMBSTONES] += kept[TOMBSTONES]
+    def _note_keys(self, new: Iterable[Key]) -> None:
+        for key in new:
+            if key not in self._decoded:
+                found = self._decoded[key] = self._decode(key)
+                if isinstance(found, MalformedKey):
+                    self._counted[key] = 0
+
+    @property
+    def counts_by_key(self) -> bool:
+        """True if `count_by_key` must be given the records of the last batch, too, and of each later one."""
+        return bool(self._counted)
+
+    def count_by_key(self, entries: Iterable[Entry]) -> None:
+        """Counts the records under each malformed key."""
+        counted = self._counted
+        for entry in entries:
+            if entry.key in counted:
+                counted[entry.key] += 1
 
     def result(
         self, topic_partition: TopicPartition, offsets: PartitionOffsets | Skipped = NOT_ASKED
     ) -> OffsetsPartition:
-        new, found = tuple.__new__, {}
-        for key, (entry, writer, opened, by, aborted, of, records, tombstones) in self._keys.items():
-            last = (
-                None if entry is None else _record(key, entry, writer, RecordState.COMMITTED),
-                None if opened is None else _record(key, opened, by, RecordState.OPEN),
-                None if aborted is None else _record(key, aborted, of, RecordState.ABORTED),
-            )
-            found[key] = new(KeyRecords, (topic_partition, *last, records, tombstones))
-        return OffsetsPartition(topic_partition, offsets, found)
+        committed, opened, aborted = (self._last[state] for state in KEPT_STATES)
+        last = committed, opened, aborted
+        keys = LastRecords(topic_partition, self._decoded.keys(), last, self._counted, self._record)
+        return OffsetsPartition(topic_partition, offsets, keys, self._decoded, self._records)
+
+    def _record(self, key: Key, entry: Entry, state: RecordState) -> Record:
+        writer = self._writers[bisect_right(self._begins, entry.offset) - 1]
+        return tuple.__new__(Record, (entry.offset, entry.timestamp, key, entry.value, state, *writer))
 
 
 def _batch_of(record: Record) -> tuple[RecordState, Writer]:
     return record.state, Writer(record.transactional, record.producer_id, record.producer_epoch)
 
 
-def _record(key: Key, entry: Entry, writer: Writer, state: RecordState) -> Record:
-    """With the bytes of the key that the fold keeps: those of the entry are as many again."""
-    return tuple.__new__(Record, (entry.offset, entry.timestamp, key, entry.value, state, *writer))
-
-
 def fold_offsets(
-    topic_partition: TopicPartition, records: Iterable[Record], offsets: PartitionOffsets | Skipped = NOT_ASKED
+    topic_partition: TopicPartition,
+    records: Iterable[Record],
+    decode_key: DecodeKey,
+    offsets: PartitionOffsets | Skipped = NOT_ASKED,
 ) -> OffsetsPartition:
     """All records of one partition, in offset order, folded."""
-    fold = OffsetsFold()
+    fold = OffsetsFold(decode_key)
     fold.add(records)
     return fold.result(topic_partition, offsets)
 
@@ -145,7 +158,6 @@ def fold_offsets(
 
 
 DecodeValue = Callable[[bytes | None], SourceOffset | MalformedValue | None]
-ByKey = Mapping[bytes | None, tuple[KeyRecords, ...]]
 Answer = StoredOffset | Skipped | None
 Candidates = tuple[OffsetStores, ...] | Skipped
 
@@ -157,13 +169,49 @@ LOST_NULL_PARTITION: Final = (
 UNDECIDED = Skipped("it depends on the workers' exactly.once.source.support, which is not known")
 
 
+class ByKey(Mapping[bytes | None, tuple[KeyRecords, ...]]):
+    """Raw key -> its records, one entry for each partition of the topic with that key.
+
+    decoded are the keys, decoded. in_several are the raw keys in more than one partition.
+    """
+
+    def __init__(self, partitions: Iterable[OffsetsPartition] = ()) -> None:
+        self._parts = tuple(partitions)
+        self._part_of: dict[bytes | None, OffsetsPartition] = {}
+        several: set[bytes | None] = set()
+        for part in self._parts:
+            several |= self._part_of.keys() & part.keys.keys()
+            self._part_of |= dict.fromkeys(part.keys, part)
+        self.decoded = {raw: key for part in self._parts for raw, key in part.decoded.items()}
+        self.in_several = [raw for raw in self._part_of if raw in several] if several else []
+        self._several = several
+
+    def __getitem__(self, raw: bytes | None) -> tuple[KeyRecords, ...]:
+        if raw in self._several:
+            return tuple(part.keys[raw] for part in self._parts if raw in part.keys)
+        return (self._part_of[raw].keys[raw],)
+
+    def __iter__(self) -> Iterator[bytes | None]:
+        return iter(self._part_of)
+
+    def __len__(self) -> int:
+        return len(self._part_of)
+
+    def uncommitted(self) -> Iterator[tuple[bytes | None, KeyRecords]]:
+        """The records under each key with one of an open or aborted transaction."""
+        return ((raw, part.keys[raw]) for part in self._parts for raw in part.uncommitted)
+
+    def committed_alone(self) -> Iterator[tuple[bytes | None, bytes | None]]:
+        """Each raw key in one partition whose records are all committed, and the value of the last.
+
+        In the order in which the records were folded, which is how they lie in memory.
+        """
+        found = chain.from_iterable(part.committed_alone() for part in self._parts)
+        return (each for each in found if each[0] not in self._several) if self._several else found
+
+
 def by_key(topic: OffsetsTopic) -> ByKey:
-    """Raw key -> its entries, one for each partition with that key."""
-    found: dict[bytes | None, tuple[KeyRecords, ...]] = {}
-    for part in topic.partitions:
-        for raw, records in part.keys.items():
-            found[raw] = (*found[raw], records) if raw in found else (records,)
-    return found
+    return ByKey(topic.partitions)
 
 
 class Opened(NamedTuple):
@@ -215,11 +263,14 @@ class Merger(Struct, frozen=True):
     plain: dict[StorePlace, set[bytes | None]] = field(default_factory=dict)
 
     def merge(self, keys: Sequence[OffsetKey], candidates: Candidates) -> Sequence[MergedOffset]:
-        """Merges each key of one connector, in this order; two candidates where it is unknown which stores apply."""
+        """Merges the keys of one connector, in the order of their raw bytes.
+
+        There are two candidates where it is unknown which stores apply.
+        """
         if isinstance(candidates, Skipped):
             unread = self._open(OffsetStore(self.worker_place, IsolationLevel.READ_COMMITTED))
             rest = (candidates, candidates, candidates, candidates.reason)
-            return [MergedOffset(key, self._shown(unread, key.raw), *rest) for key in keys]
+            return [MergedOffset(key, self._shown(unread, key.raw), *rest) for key in _in_order(keys)]
         opened = [self._open_all(stores) for stores in candidates]
         first = candidates[0]
         level = (first.worker_global or first.connector_specific or _UNUSED).isolation_level
@@ -232,7 +283,7 @@ class Merger(Struct, frozen=True):
         held = opened[0].primary.topic if only else None
 
         def merged(keys: Iterable[OffsetKey]) -> Iterator[MergedOffset]:
-            return (_explained(self._merged(key, opened, general, specific)) for key in keys)
+            return (_explained(self._merged(key, opened, general, specific)) for key in _in_order(keys))
 
         if held is None or isinstance(held, Skipped):
             return list(merged(keys))
@@ -253,18 +304,11 @@ class Merger(Struct, frozen=True):
     def _plain_in(self, place: StorePlace, topic: ByKey) -> Collection[bytes | None]:
         """The raw keys with a usable value, if no transaction left another record and no other partition has the key.
 
-        Found once for a topic, in the order in which its records were folded, which is how they lie in memory.
+        Found once for a topic.
         """
         if place not in self.plain:
             decode = self.decode
-            self.plain[place] = {
-                raw
-                for raw, lies in topic.items()
-                if len(lies) == 1
-                and (record := lies[0].committed) is not None
-                and lies[0].open is lies[0].aborted is None
-                and isinstance(decode(record.value), dict)
-            }
+            self.plain[place] = {raw for raw, value in topic.committed_alone() if isinstance(decode(value), dict)}
         return self.plain[place]
 
     def _merged(
@@ -310,6 +354,10 @@ class Merger(Struct, frozen=True):
             words = _why_nothing(stores.primary, seen)
         waiting = stores.primary.waiting(raw)
         return words if waiting is None else f"{words}; an open transaction may replace it (offset {waiting})"
+
+
+def _in_order(keys: Iterable[OffsetKey]) -> Sequence[OffsetKey]:
+    return sorted(keys, key=attrgetter("raw"))
 
 
 def _plain(topic: ByKey, kind: str, decode: DecodeValue) -> Callable[[OffsetKey], MergedOffset]:

@@ -6,7 +6,6 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import islice
-from operator import attrgetter
 from typing import Final
 
 from msgspec import Struct, field
@@ -16,14 +15,12 @@ from eosctl.analysis.catalogue import internal_topics as kinds
 from eosctl.analysis.catalogue.internal_topics import PRODUCES_ELSEWHERE, REWRITTEN_BEFORE_CREATION, UNCOMMITTED_OFFSET
 from eosctl.analysis.connect_requests import for_connector
 from eosctl.analysis.inspection import cleanup_policy_finding, impossible_connector
-from eosctl.analysis.offsets import LOST_NULL_PARTITION, DecodeValue, Merger, by_key
-from eosctl.analysis.offsets import ByKey as MergedByKey
+from eosctl.analysis.offsets import LOST_NULL_PARTITION, ByKey, DecodeValue, Merger, by_key
 from eosctl.analysis.source_stores import deciding_settings, stores_of
 from eosctl.model.client_roles import ConnectorConfig, as_properties
 from eosctl.model.offsets import (
     ByPhase,
     ConnectorOffsets,
-    KeyRecords,
     KnownPhase,
     MalformedKey,
     MalformedValue,
@@ -50,7 +47,6 @@ LOSES_THE_REST: Final = (
 """KAFKA-15800: workers of these versions drop the rest of a poll after a key that is not JSON."""
 
 Keys = Mapping[bytes | None, OffsetKey | MalformedKey]
-ByKey = Mapping[bytes | None, tuple[KeyRecords, ...]]
 
 
 def base64_of(raw: bytes | None) -> str | None:
@@ -89,7 +85,7 @@ def not_an_offsets_topic(subject: str, records: ByKey, keys: Keys) -> Finding | 
     """The finding that excludes all others: the topic has records, and none belongs to an offsets topic."""
     if not keys or any(isinstance(key, OffsetKey) for key in keys.values()):
         return None
-    count = sum(each.records for lies in records.values() for each in lies)
+    count = sum(each.records or 0 for lies in records.values() for each in lies)
     return kinds.NOT_AN_OFFSETS_TOPIC.finding(
         subject,
         f"none of the {pluralize(count, 'record')} has a key of Kafka Connect's offsets topic: this is another topic",
@@ -144,7 +140,7 @@ def _malformed_keys(subject: str, records: ByKey, keys: Keys, version: KafkaVers
     found = [(raw, key) for raw, key in keys.items() if not isinstance(key, OffsetKey)]
     if not found:
         return
-    count = sum(each.records for raw, _ in found for each in records[raw])
+    count = sum(each.records or 0 for raw, _ in found for each in records[raw])
     loses = any(first <= version <= last for first, last in LOSES_THE_REST)
     effect = (
         f"workers of {version} lose the later records of the same poll (KAFKA-15800)"
@@ -181,9 +177,9 @@ def _is_sentinel(value: bytes | None) -> bool:
 def _in_two_partitions(subject: str, records: ByKey, keys: Keys) -> Iterator[Finding]:
     alike: list[bytes] = []
     differing: list[bytes] = []
-    for raw, lies in records.items():
-        if len(lies) > 1 and raw is not None:
-            values = {each.last.value for each in lies}
+    for raw in records.in_several:
+        if raw is not None:
+            values = {each.last.value for each in records[raw]}
             if values != {None}:
                 (differing if len(values) > 1 else alike).append(raw)
     for found, severity, effect in (
@@ -447,14 +443,9 @@ def in_phase(worker: WorkerSettings, support: KnownPhase) -> WorkerSettings:
     return replace(worker, exactly_once=support)
 
 
-def uncommitted_keys(records: MergedByKey) -> frozenset[bytes | None]:
+def uncommitted_keys(records: ByKey) -> frozenset[bytes | None]:
     """The raw keys with a later record than the last committed one."""
-    return frozenset(
-        raw
-        for raw, lies in records.items()
-        for each in lies
-        if (each.open or each.aborted) is not None and each.last is not each.committed
-    )
+    return frozenset(raw for raw, each in records.uncommitted() if each.last is not each.committed)
 
 
 def by_phase(
@@ -585,9 +576,8 @@ Stores = tuple[OffsetStores, ...] | Skipped
 
 
 class OffsetsReading(Struct, frozen=True):
-    """How bytes of offsets topics become keys and values: the functions of the codec."""
+    """How values and keys of offsets topics are read: the functions of the codec."""
 
-    key: Callable[[bytes | None], OffsetKey | MalformedKey]
     value: DecodeValue
     canonical: Callable[[OffsetKey], str]
 
@@ -667,7 +657,7 @@ def report_offsets(
     """Every connector that exists or has left offsets, or those selected, with their offsets merged; and findings."""
     records = {place: by_key(topic) if isinstance(topic, OffsetsTopic) else topic for place, topic in topics.items()}
     keyed = {place: found for place, found in records.items() if found is not None and not isinstance(found, Skipped)}
-    keys = {place: {raw: reading.key(raw) for raw in found} for place, found in keyed.items()}
+    keys = {place: found.decoded for place, found in keyed.items()}
     merged = tuple(_merged(topics, records, keys, worker, connectors, reading, selected))
     others = {place: not_an_offsets_topic(str(place), keyed[place], keys[place]) for place in keyed}
     judged = [each for each in merged if not any(others.get(place) for place in _places(each))]
@@ -736,7 +726,7 @@ def _merged(
     by_connector = {place: _by_connector(found) for place, found in keys.items()}
     left = {name for found in by_connector.values() for name in found}
     worker_records = records.get(merger.worker_place)
-    uncommitted = uncommitted_keys(worker_records if isinstance(worker_records, Mapping) else {})
+    uncommitted = uncommitted_keys(worker_records if isinstance(worker_records, ByKey) else ByKey())
     known = set() if isinstance(connectors.configs, Skipped) else set(connectors.configs)
     stores_of_all, in_phases = connectors.stores(worker), [connectors.stores(in_phase(worker, each)) for each in PHASES]
     for name in sorted(known | left):
@@ -745,8 +735,7 @@ def _merged(
         stores = stores_of_all(name)
         places = {merger.worker_place, *(place for each in _usable(stores) for place in each.places)}
         found = [by_connector[place].get(name, ()) for place in topics if place in places and place in by_connector]
-        own = found[0] if len(found) == 1 else {key.raw: key for each in found for key in each}.values()
-        own = sorted(own, key=attrgetter("raw"))
+        own = found[0] if len(found) == 1 else tuple({key.raw: key for each in found for key in each}.values())
         offsets = merger.merge(own, stores)
         if worker.version >= EXACTLY_ONCE_SOURCES:
             enabled, other = (stores_in(name) for stores_in in in_phases)

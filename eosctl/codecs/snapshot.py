@@ -26,6 +26,7 @@ from msgspec.structs import replace
 
 from eosctl.codecs.json_nouns import JsonNoun, check_version
 from eosctl.codecs.json_text import load_json
+from eosctl.codecs.offsets_topic import decode_offsets_key
 from eosctl.errors import Undecodable
 from eosctl.model.config_topic import ConfigRecord, ConfigTopicLog
 from eosctl.model.evidence import Snapshot
@@ -56,8 +57,7 @@ class OffsetsKey(NamedTuple):
     committed: Record | None
     open: Record | None
     aborted: Record | None
-    records: int
-    tombstones: int
+    records: int | None
 
 
 LINES: Final[Mapping[type, tuple[str, JsonNoun[Any]]]] = {
@@ -69,9 +69,10 @@ LINES: Final[Mapping[type, tuple[str, JsonNoun[Any]]]] = {
 }
 """Sections with a line for each of their items: the name of such a line and its type."""
 
+
 IN_LINES: Final[Mapping[type, Mapping[str, object]]] = {
     ConfigTopicLog: {"records": ()},
-    OffsetsPartition: {"keys": {}},
+    OffsetsPartition: {"keys": {}, "decoded": {}},
     TransactionLogFacts: {"records": ()},
     ProducersFacts: {"partitions": {}},
     TimelineFacts: {"events": ()},
@@ -154,7 +155,8 @@ def _with_keys(facts: OffsetsFacts, items: Iterator[OffsetsKey]) -> OffsetsFacts
         keys[place][last.key] = KeyRecords(places[place], *each[2:])
 
     def with_keys(number: int, topic: OffsetsTopic) -> OffsetsTopic:
-        parts = (replace(part, keys=keys[number, part.topic_partition.partition]) for part in topic.partitions)
+        found = ((part, keys[number, part.topic_partition.partition]) for part in topic.partitions)
+        parts = (replace(part, keys=own, decoded={raw: decode_offsets_key(raw) for raw in own}) for part, own in found)
         return replace(topic, partitions=tuple(parts))
 
     topics = {

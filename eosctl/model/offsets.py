@@ -6,13 +6,17 @@ of the same JSON are two keys.
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from enum import StrEnum
+from functools import cached_property
+from itertools import repeat
+from operator import attrgetter
 from typing import Final, NamedTuple, overload
 
 from msgspec import Struct, field
 
 from eosctl.errors import EosctlError, UsageError
 from eosctl.model.names import TopicPartition
-from eosctl.model.records import IsolationLevel, Record
+from eosctl.model.records import Entry as LastEntry
+from eosctl.model.records import IsolationLevel, Record, RecordState
 from eosctl.model.report import Finding, Result
 from eosctl.model.skipped import Cause, Skipped
 from eosctl.model.topics import PartitionOffsets, TopicFacts
@@ -55,18 +59,20 @@ class MalformedValue(Struct, frozen=True):
     reason: str
 
 
-class KeyRecords(NamedTuple):
-    """The records of one topic partition under one raw key: the last record in each transaction state, and counts.
+KEPT_STATES: Final = (RecordState.COMMITTED, RecordState.OPEN, RecordState.ABORTED)
 
-    records counts all of them in every state, tombstones those without a value.
+
+class KeyRecords(NamedTuple):
+    """The records of one topic partition under one raw key: the last record in each transaction state.
+
+    records counts all of them in every state if the key is malformed; other keys' are counted together only: None.
     """
 
     topic_partition: TopicPartition
     committed: Record | None
     open: Record | None
     aborted: Record | None
-    records: int
-    tombstones: int
+    records: int | None
 
     @property
     def last(self) -> Record:
@@ -82,16 +88,86 @@ class KeyRecords(NamedTuple):
 
 
 Entry = tuple[OffsetKey, KeyRecords]
+LastEntries = Mapping[bytes | None, LastEntry]
+"""The last record of each raw key in one transaction state."""
+
+
+class LastRecords(Mapping[bytes | None, KeyRecords]):
+    """The records of one partition by raw key, each made when it is first asked for: of many keys few are.
+
+    keys are all keys, in the order in which they came. last are the last entries in the order of KeyRecords, counted
+    the numbers of records that it has. record makes the Record of an entry.
+    """
+
+    def __init__(
+        self,
+        topic_partition: TopicPartition,
+        keys: Collection[bytes | None],
+        last: tuple[LastEntries, LastEntries, LastEntries],
+        counted: Mapping[bytes | None, int],
+        record: Callable[[bytes | None, LastEntry, RecordState], Record],
+    ) -> None:
+        self.last = last
+        self._topic_partition = topic_partition
+        self._keys = keys
+        self._counted = counted
+        self._record = record
+        self._made: dict[bytes | None, KeyRecords] = {}
+
+    def __getitem__(self, raw: bytes | None) -> KeyRecords:
+        made = self._made.get(raw)
+        if made is None:
+            if raw not in self._keys:
+                raise KeyError(raw)
+            committed, opened, aborted = map(self._last_in, KEPT_STATES, self.last, repeat(raw))
+            made = KeyRecords(self._topic_partition, committed, opened, aborted, self._counted.get(raw))
+            self._made[raw] = made
+        return made
+
+    def _last_in(self, state: RecordState, last: LastEntries, raw: bytes | None) -> Record | None:
+        entry = last.get(raw)
+        return None if entry is None else self._record(raw, entry, state)
+
+    def __contains__(self, raw: object) -> bool:
+        return raw in self._keys
+
+    def __iter__(self) -> Iterator[bytes | None]:
+        return iter(self._keys)
+
+    def __len__(self) -> int:
+        return len(self._keys)
 
 
 class OffsetsPartition(Struct, frozen=True):
+    """The last records of each raw key, the keys decoded, and the number of all records in every state."""
+
     topic_partition: TopicPartition
     offsets: PartitionOffsets | Skipped
     keys: Mapping[bytes | None, KeyRecords]
+    decoded: Mapping[bytes | None, OffsetKey | MalformedKey]
+    records: int
 
     @property
-    def records(self) -> int:
-        return sum(each.records for each in self.keys.values())
+    def last(self) -> tuple[LastEntries, LastEntries, LastEntries]:
+        """The last entries by raw key, in the order of KeyRecords: without making the records of each key."""
+        if isinstance(self.keys, LastRecords):
+            return self.keys.last
+        return (
+            {raw: each.committed for raw, each in self.keys.items() if each.committed is not None},
+            {raw: each.open for raw, each in self.keys.items() if each.open is not None},
+            {raw: each.aborted for raw, each in self.keys.items() if each.aborted is not None},
+        )
+
+    @property
+    def uncommitted(self) -> Collection[bytes | None]:
+        """The raw keys with a record of an open or aborted transaction."""
+        _, opened, aborted = self.last
+        return opened.keys() | aborted.keys()
+
+    def committed_alone(self) -> Iterator[tuple[bytes | None, bytes | None]]:
+        """Each raw key whose records are all committed, and the value of the last."""
+        others = self.uncommitted
+        return ((raw, entry.value) for raw, entry in self.last[0].items() if raw not in others)
 
 
 class OffsetsTopic(Struct, frozen=True):
@@ -250,9 +326,10 @@ class MergedOffset(NamedTuple):
 
 
 class MergedOffsets(Sequence[MergedOffset]):
-    """The offsets of one connector in the order of their keys, each made when it is asked for.
+    """The offsets of one connector in the order of their raw keys, each made when it is asked for.
 
-    Nearly all are plain: a usable value in the only store, which no finding is about. others are the rest.
+    Nearly all are plain: a usable value in the only store, which no finding is about. others are the rest. keys may
+    come in any order: they are sorted when an offset is asked for.
     """
 
     def __init__(
@@ -261,16 +338,20 @@ class MergedOffsets(Sequence[MergedOffset]):
         others: Mapping[bytes, MergedOffset],
         make: Callable[[OffsetKey], MergedOffset],
     ) -> None:
-        self._keys = keys
+        self._unsorted = keys
         self._others = others
         self._make = make
+
+    @cached_property
+    def _keys(self) -> Sequence[OffsetKey]:
+        return sorted(self._unsorted, key=attrgetter("raw"))
 
     @property
     def others(self) -> Collection[MergedOffset]:
         return self._others.values()
 
     def __len__(self) -> int:
-        return len(self._keys)
+        return len(self._unsorted)
 
     def __iter__(self) -> Iterator[MergedOffset]:
         other, make = self._others.get, self._make

@@ -47,6 +47,15 @@ class Writer(NamedTuple):
     producer_epoch: int
 
 
+class Written(NamedTuple):
+    """What the records of a batch have in common: no offset is less than `offset`, and there are `records` of them."""
+
+    offset: int
+    records: int
+    state: RecordState
+    writer: Writer
+
+
 class Record(NamedTuple):
     """One record: its place, its bytes and its writer. A tuple because topics have millions of them.
 

@@ -24,7 +24,6 @@ from eosctl.codecs.offsets_topic import (
     canonical,
     canonical_partition,
     decode_kip875,
-    decode_offsets_key,
     decode_offsets_value,
     encode_kip875,
 )
@@ -98,7 +97,7 @@ def _read(reader: ClusterReader, place: StorePlace, *, required: bool) -> Offset
         return Skipped.of(error)
 
 
-READING: Final = OffsetsReading(decode_offsets_key, decode_offsets_value, canonical)
+READING: Final = OffsetsReading(decode_offsets_value, canonical)
 
 
 class OffsetsRead(Struct, frozen=True):

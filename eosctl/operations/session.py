@@ -219,7 +219,7 @@ class Session:
             self,
             options.group_id,
             options.console.progress,
-            _new_fold,
+            new_fold,
             found,
             self.kept,
             named_topics=options.named_topics,
@@ -237,7 +237,7 @@ class Session:
             self,
             group_id,
             _no_progress,
-            _new_fold,
+            new_fold,
             connect_urls=connect_urls,
             named_topics=self.options.named_topics if connect_urls is None else group_belongings.SAMPLE_TOPICS,
         )
@@ -323,10 +323,11 @@ def _no_progress(*_: object, **__: object) -> AbstractContextManager[Callable[[i
     return nullcontext(lambda _: None)
 
 
-def _new_fold() -> "OffsetsFold":
+def new_fold() -> "OffsetsFold":
     from eosctl.analysis.offsets import OffsetsFold
+    from eosctl.codecs.offsets_topic import decode_offsets_key
 
-    return OffsetsFold()
+    return OffsetsFold(decode_offsets_key)
 
 
 @contextmanager

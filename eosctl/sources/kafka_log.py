@@ -32,7 +32,7 @@ from eosctl.errors import EosctlError, Refused, Throttled, TimedOut, Undecodable
 from eosctl.model import hanging
 from eosctl.model.names import TopicPartition
 from eosctl.model.offsets import OffsetsPartition, OffsetsTopic
-from eosctl.model.records import Entry, IsolationLevel, Record, RecordState, Writer, first_time
+from eosctl.model.records import Entry, IsolationLevel, Record, RecordState, Writer, Written, first_time
 from eosctl.model.skipped import Skipped
 from eosctl.model.topics import CountedStretch, PartitionOffsets, RecordsDigest, RecordTally
 from eosctl.sources.kafka_topics import topic_facts, topic_facts_or_skipped
@@ -405,13 +405,19 @@ class StatedBatch(NamedTuple):
         """Gives the fold these records one by one. Raises as give_entries does."""
         header = self.batch.header
         writer = Writer(header.is_transactional, header.producer_id, header.producer_epoch)
+        part = None if self.whole else self.entries(topic_partition)
+        count = max(0, header.record_count) if part is None else len(part)
+        written = Written(header.base_offset, count, self.state, writer)
 
-        def fold_within(entries: Iterable[Entry]) -> None:
-            if not self.whole:
-                entries = (each for each in entries if self.first <= each.offset < self.limit)
-            fold.add_batch(entries, self.state, writer)
+        def give(take: Callable[[Iterable[Entry]], None]) -> None:
+            if part is None:
+                give_entries(self.batch, take, topic_partition=topic_partition)
+            else:
+                take(part)
 
-        give_entries(self.batch, fold_within, topic_partition=topic_partition)
+        give(lambda entries: fold.add_batch(entries, written))
+        if fold.counts_by_key:
+            give(fold.count_by_key)
 
 
 def read_batches(
@@ -673,8 +679,15 @@ Progress = Callable[..., AbstractContextManager[Advance]]
 class Fold(Protocol):
     """Keeps the last record of each key while a partition is read: analysis.offsets.OffsetsFold."""
 
-    def add_batch(self, entries: Iterable[Entry], state: RecordState, writer: Writer) -> None:
+    def add_batch(self, entries: Iterable[Entry], written: Written) -> None:
         """Take in records that follow each other and were written in one state by one writer."""
+
+    @property
+    def counts_by_key(self) -> bool:
+        """True if `count_by_key` must be given the records of the last batch, too."""
+
+    def count_by_key(self, entries: Iterable[Entry]) -> None:
+        """Count the records under the keys that are counted one by one."""
 
     def result(self, topic_partition: TopicPartition, offsets: PartitionOffsets) -> OffsetsPartition:
         """The present result."""

@@ -11,7 +11,7 @@ from eosctl.model.records import Record, RecordState
 from eosctl.model.skipped import Skipped
 from eosctl.model.topics import PartitionOffsets, TopicFacts
 
-READING = OffsetsReading(decode_offsets_key, decode_offsets_value, canonical)
+READING = OffsetsReading(decode_offsets_value, canonical)
 SERVERS = frozenset({"a:9092", "b:9092"})
 AS_OF = 1_790_000_000_000
 
@@ -34,7 +34,7 @@ def topic(name: str, *partitions: Iterable[Record], policy: str = "compact", hel
     for number, records in enumerate(partitions or ((),)):
         place, listed = TopicPartition(name, number), list(records)
         end = listed[-1].offset + 1 if listed else 0
-        parts.append(fold_offsets(place, listed, PartitionOffsets(place, 0, end - held_back, end)))
+        parts.append(fold_offsets(place, listed, decode_offsets_key, PartitionOffsets(place, 0, end - held_back, end)))
     return OffsetsTopic(name, TopicFacts(name, len(parts), 1, {"cleanup.policy": policy}), tuple(parts))
 
 

@@ -3,11 +3,11 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from eosctl.analysis.inspection import next_start
 from eosctl.analysis.offsets import (
     Merger,
-    OffsetsFold,
     Opened,
     as_renamed,
     by_key,
@@ -25,6 +25,7 @@ from eosctl.model.offsets import (
     ConnectorOffsets,
     KeyRecords,
     KnownPhase,
+    MalformedKey,
     MergedOffset,
     OffsetId,
     OffsetKey,
@@ -49,7 +50,7 @@ from tests.analysis.offset_records import AS_OF, record, report, topic, worker
 PLACE = TopicPartition("offsets", 3)
 COMMITTED, OPEN, ABORTED = RecordState.COMMITTED, RecordState.OPEN, RecordState.ABORTED
 
-KEYS = st.sampled_from([None, b"a", b"b", b"c"])
+KEYS = st.sampled_from([None, b"a", b"b", b'["c",null]', b'["c",{"f":1}]'])
 LOGS = st.lists(
     st.tuples(KEYS, st.none() | st.binary(max_size=2), st.sampled_from(RecordState), st.integers(-1, 2)), max_size=40
 ).map(
@@ -63,37 +64,43 @@ LOGS = st.lists(
 def plainly(records: list[Record]) -> dict[bytes | None, KeyRecords]:
     """The same, record by record."""
     found = {}
-    for key in {each.key for each in records}:
+    for key in dict.fromkeys(each.key for each in records):
         own = [each for each in records if each.key == key]
         last = {state: next((each for each in reversed(own) if each.state is state), None) for state in RecordState}
-        tombstones = sum(1 for each in own if each.value is None)
-        found[key] = KeyRecords(PLACE, last[COMMITTED], last[OPEN], last[ABORTED], len(own), tombstones)
+        count = len(own) if isinstance(decode_offsets_key(key), MalformedKey) else None
+        found[key] = KeyRecords(PLACE, last[COMMITTED], last[OPEN], last[ABORTED], count)
     return found
 
 
 @given(LOGS)
 def test_the_last_record_of_each_state_is_kept_and_all_are_counted(records: list[Record]) -> None:
-    assert dict(fold_offsets(PLACE, records).keys) == plainly(records)
+    """Together, and under each malformed key; keys are in the order in which they came."""
+    found = fold_offsets(PLACE, records, decode_offsets_key)
+    assert (found.records, list(found.keys.items())) == (len(records), list(plainly(records).items()))
+    assert found.decoded == {raw: decode_offsets_key(raw) for raw in found.keys}
 
 
-@given(LOGS, st.integers(0, 40))
-def test_folds_of_two_stretches_merge_into_the_fold_of_both(records: list[Record], cut: int) -> None:
-    first, second = OffsetsFold(), OffsetsFold()
-    first.add(records[:cut])
-    second.add(records[cut:])
-    first.merge(second)
-    assert first.result(PLACE) == fold_offsets(PLACE, records)
+@given(LOGS)
+def test_a_key_whose_records_are_all_committed_is_told_apart_without_making_its_records(records: list[Record]) -> None:
+    found, whole = fold_offsets(PLACE, records, decode_offsets_key), plainly(records)
+    for part in (found, replace(found, keys=whole)):
+        assert set(part.uncommitted) == {raw for raw, each in whole.items() if each.open or each.aborted}
+        assert dict(part.committed_alone()) == {
+            raw: each.committed.value
+            for raw, each in whole.items()
+            if each.committed is not None and each.open is each.aborted is None
+        }
 
 
 def test_a_read_committed_reader_does_not_see_open_and_aborted_records() -> None:
     records = [record(0, "k", "1"), record(2, "k", "2", ABORTED), record(4, "k", "3", OPEN)]
-    [held] = fold_offsets(PLACE, records).keys.values()
+    [held] = fold_offsets(PLACE, records, decode_offsets_key).keys.values()
     assert held.seen_by(IsolationLevel.READ_COMMITTED) == records[0]
     assert held.seen_by(IsolationLevel.READ_UNCOMMITTED) == records[2]
 
 
 def test_a_key_that_only_an_open_transaction_wrote_is_not_seen_by_a_read_committed_reader() -> None:
-    [held] = fold_offsets(PLACE, [record(0, "k", "1", OPEN)]).keys.values()
+    [held] = fold_offsets(PLACE, [record(0, "k", "1", OPEN)], decode_offsets_key).keys.values()
     assert held.seen_by(IsolationLevel.READ_COMMITTED) is None
 
 
@@ -470,7 +477,7 @@ def test_a_record_waits_that_is_the_last_one_in_an_open_transaction_and_only_for
     states, level, waiting
 ) -> None:
     records = [Record(at, at, b"k", b"{}", state, True, 7, 0) for at, state in enumerate(states)]
-    found = {key: (each,) for key, each in fold_offsets(PLACE, records).keys.items()}
+    found = {key: (each,) for key, each in fold_offsets(PLACE, records, decode_offsets_key).keys.items()}
     opened = Opened(StorePlace("offsets"), level, found)
     assert opened.waiting(b"k") == waiting
     assert opened.waiting(b"other") is None

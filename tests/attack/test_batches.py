@@ -43,7 +43,7 @@ from eosctl.model.evidence import Evidence
 from eosctl.model.fencing import FencingRequest
 from eosctl.model.names import TopicPartition
 from eosctl.model.offsets import MalformedKey, MalformedValue, OffsetKey
-from eosctl.model.records import Record, RecordState, Writer
+from eosctl.model.records import Record, RecordState, Writer, Written
 from eosctl.model.report import Finding
 from eosctl.model.whole_numbers import whole_number
 from eosctl.planning.fencing import select_candidates
@@ -161,7 +161,8 @@ def test_many_keys_in_a_batch_are_folded_in_bounded_memory():
 
     def fold() -> None:
         [found] = iter_batches(data)
-        OffsetsFold().add_batch(decode_entries(found), RecordState.COMMITTED, Writer(False, -1, -1))
+        written = Written(0, count, RecordState.COMMITTED, Writer(False, -1, -1))
+        OffsetsFold(decode_offsets_key).add_batch(decode_entries(found), written)
 
     assert peak_mib(fold) < 80
 

@@ -33,7 +33,7 @@ from eosctl.model.evidence import ClusterEvidence, InternalTopic, Snapshot, Tran
 from eosctl.model.groups import ConnectGroup, GroupMember, ListedGroup
 from eosctl.model.hanging import PartitionProducers, PendingCommit, ProducersFacts, WaitingGroup
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
-from eosctl.model.offsets import KnownPhase, OffsetsFacts, OffsetsPartition, OffsetsTopic, StorePlace, WorkerSettings
+from eosctl.model.offsets import KnownPhase, OffsetsFacts, OffsetsTopic, StorePlace, WorkerSettings
 from eosctl.model.records import RecordState
 from eosctl.model.skipped import Skipped
 from eosctl.model.times import ClusterClock
@@ -256,7 +256,7 @@ LOG = topic(
     [record(1, "foreign", None, RecordState.ABORTED)],
     held_back=1,
 )
-PLAIN = OffsetsTopic("plain", NOT_READ, (OffsetsPartition(TopicPartition("plain", 0), NOT_READ, {}),))
+PLAIN = OffsetsTopic("plain", NOT_READ, topic("plain").partitions[:1])
 FACTS = OffsetsFacts(
     WorkerSettings("offsets", KnownPhase.PREPARING, frozenset({"a:1"}), KafkaVersion(3, 9, 2), {"producer.x": "y"}),
     {
@@ -294,7 +294,7 @@ def test_a_key_has_the_records_of_any_one_state(state: RecordState) -> None:
 
 def test_a_key_without_a_record_is_refused() -> None:
     none = dict.fromkeys(("committed", "open", "aborted"))
-    line = json.dumps({"offsets_key": {"topic": 0, "partition": 0, **none, "records": 0, "tombstones": 0}})
+    line = json.dumps({"offsets_key": {"topic": 0, "partition": 0, **none, "records": None}})
     lines = lines_of()
     with pytest.raises(Undecodable, match="offsets_key line without record or partition"):
         decode_snapshot([*lines[:6], f"{line}\n", *lines[6:]])

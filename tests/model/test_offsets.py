@@ -41,7 +41,7 @@ def record(offset: int) -> Record:
 
 
 def key_records(committed: int | None, opened: int | None, aborted: int | None) -> KeyRecords:
-    return KeyRecords(PLACE, *(None if each is None else record(each) for each in (committed, opened, aborted)), 3, 1)
+    return KeyRecords(PLACE, *(None if each is None else record(each) for each in (committed, opened, aborted)), 3)
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_a_reader_of_uncommitted_records_has_the_last_one_of_any_state(offsets, 
 def test_a_key_in_two_partitions_is_one_key_with_two_entries():
     one, two = key_records(1, None, None), key_records(2, None, None)
     parts = ({b"a": one, b"b": one}, {b"a": two, None: two})
-    topic = OffsetsTopic("t", UNKNOWN, tuple(OffsetsPartition(PLACE, UNKNOWN, keys) for keys in parts))
+    topic = OffsetsTopic("t", UNKNOWN, tuple(OffsetsPartition(PLACE, UNKNOWN, keys, {}, 6) for keys in parts))
     assert list(topic.raw_keys()) == [b"a", b"b", None]
     assert [topic.under(each) for each in (b"a", b"b", None, b"c")] == [(one, two), (one,), (two,), ()]
     assert topic.records == 12

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from eosctl.analysis.offsets import fold_offsets
+from eosctl.codecs.offsets_topic import decode_offsets_key
 from eosctl.model.names import TopicPartition
 from eosctl.model.offsets import OffsetsTopic
 from eosctl.model.records import Record, RecordState, java_partition
@@ -21,7 +22,7 @@ def topic_of(name: str, partitions: int, written: Sequence[Written], state=Recor
             for offset, (partition, key, value, *own) in enumerate(written)
             if partition == number
         ]
-        parts.append(fold_offsets(TopicPartition(name, number), records))
+        parts.append(fold_offsets(TopicPartition(name, number), records, decode_offsets_key))
     return OffsetsTopic(name, Skipped("a test's"), tuple(parts))
 
 

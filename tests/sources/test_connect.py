@@ -9,7 +9,6 @@ from typing import TypeVar
 
 import pytest
 
-from eosctl.analysis.offsets import OffsetsFold
 from eosctl.clients.rest import RestClient
 from eosctl.clients.rest_identity import WorkerUrl
 from eosctl.errors import NotAuthorized, OtherCluster, Refused, TimedOut, Undecodable, Unreachable, UsageError
@@ -19,6 +18,7 @@ from eosctl.model.offsets import KnownPhase
 from eosctl.model.skipped import Skipped
 from eosctl.model.versions import KafkaVersion
 from eosctl.model.workers import ConnectorStatus, TaskStatus, WorkerFacts
+from eosctl.operations.session import new_fold
 from eosctl.sources.cluster_reader import KeptFacts
 from eosctl.sources.connect_rest import (
     read_active_topics,
@@ -283,7 +283,7 @@ def live(
 ) -> Reader:
     """Reads these workers' answers; it queries no broker."""
     reach = WireConnections(None, ClientProperties(()), 0, urls, timeout_s)  # type: ignore[arg-type]  # it asks no broker
-    return kind(reach, "connect-cluster", no_progress, OffsetsFold, kept=kept)
+    return kind(reach, "connect-cluster", no_progress, new_fold, kept=kept)
 
 
 def test_a_silent_worker_is_named_by_each_answer_and_not_asked_again() -> None:

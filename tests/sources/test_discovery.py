@@ -14,7 +14,6 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 from msgspec.structs import replace
 
-from eosctl.analysis.offsets import OffsetsFold
 from eosctl.clients.rest import InternalAddress, RestClient
 from eosctl.clients.rest_identity import DiscoveredUrl, WorkerUrl
 from eosctl.codecs.client_properties import resolve_principal
@@ -23,6 +22,7 @@ from eosctl.model.client_properties import ClientProperties, Property
 from eosctl.model.evidence import WorkerEvidence
 from eosctl.model.groups import ConnectGroup, GroupMember, ListedGroup
 from eosctl.model.skipped import Skipped
+from eosctl.operations.session import new_fold
 from eosctl.sources import kafka_groups
 from eosctl.sources.config_providers import read_subject
 from eosctl.sources.connect_rest import read_worker
@@ -73,7 +73,7 @@ def list_groups(monkeypatch: pytest.MonkeyPatch, answer: object) -> None:
 
 
 def reader(reach: Reach, say: Saying = lambda _: None, group_id: str | None = "ours") -> LiveCluster:
-    return LiveCluster(reach, group_id, no_progress, OffsetsFold, Discovery(reach, say, opted_in=False))  # type: ignore[arg-type]
+    return LiveCluster(reach, group_id, no_progress, new_fold, Discovery(reach, say, opted_in=False))  # type: ignore[arg-type]
 
 
 def test_a_member_that_answers_for_this_cluster_is_asked_and_others_are_named(members: list[str]) -> None:
