@@ -2,10 +2,12 @@
 
 import json
 import re
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from sphinx.application import Sphinx
+from sphinx.search.en import SearchEnglish
 
 from eosctl.render.answers.kinds import KINDS
 from eosctl.version import __version__
@@ -46,6 +48,36 @@ def setup(app: Sphinx) -> None:
     """Publish the JSON Schemas of documents beside the pages; browsers break lines between words and parts of names."""
     app.connect("build-finished", _write_schemas)
     app.connect("html-page-context", _break_lines_well)
+    app.add_search_language(_English)
+    if app.tags.has("checked"):
+        _share_navigation(app)
+
+
+class _English(SearchEnglish):
+    """Stems each word once for all pages, not for each page again."""
+
+    def __init__(self, options: dict[str, str]) -> None:
+        super().__init__(options)
+        self.stem = cache(super().stem)
+
+
+def _share_navigation(app: Sphinx) -> None:
+    """Pages that are only checked have the navigation of the first page of their directory: each its own is half the
+    work, and no page of a directory has other links in it.
+    """
+    trees: dict[str, str] = {}
+
+    def share(_app: Sphinx, page: str, _template: str, context: dict[str, Any], _doctree: object) -> None:
+        toctree, directory = context["toctree"], page.rpartition("/")[0]
+
+        def of_directory(**options: object) -> str:
+            if directory not in trees:
+                trees[directory] = toctree(**options)
+            return trees[directory]
+
+        context["toctree"] = of_directory
+
+    app.connect("html-page-context", share, priority=400)  # before the theme, which marks it up
 
 
 def _break_lines_well(_app: Sphinx, _page: str, _template: str, context: dict[str, Any], _doctree: object) -> None:
