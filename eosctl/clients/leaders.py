@@ -1,12 +1,13 @@
 """Which broker leads which partition."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from time import monotonic
 from typing import Final
 
 from eosctl.clients.deadline import Deadline
 from eosctl.clients.errors import UNKNOWN_TOPIC_OR_PARTITION, protocol_error
 from eosctl.clients.messages import Response, topics_metadata
-from eosctl.clients.wire import Wire
+from eosctl.clients.wire import HeardTopic, Wire
 from eosctl.errors import EosctlError, TimedOut, Unreachable, UsageError
 from eosctl.model.names import TopicPartition, no_such_topic
 
@@ -18,19 +19,41 @@ LEADERLESS_PATIENCE_S: Final = 2.0
 """How long a partition may be leaderless before it counts as lost: an election takes less."""
 
 
+JUST_NOW_S: Final = 1.0
+"""The age of a Metadata answer that will do for the next request to the leaders in it: they refuse if they lead no
+longer. It is no answer for those that wait for a change, or that compare two answers."""
+
+
+def topics_of(
+    wire: Wire, topics: Iterable[str], *, heard_s: float = 0.0, timeout_s: float | None = None
+) -> Sequence[Response]:
+    """The topics in a broker's Metadata for these names, or in earlier ones that are at most heard_s old."""
+    names = sorted(set(topics))
+    now = monotonic()
+    heard = [each.topic for name in names if (each := wire.heard.get(name)) is not None and now - each.at < heard_s]
+    if len(heard) == len(names):
+        return heard
+    found: Sequence[Response] = wire.request_any(topics_metadata(names), timeout_s=timeout_s).topics
+    for topic in found:
+        if topic.error_code or any(each.leader_id == NO_LEADER for each in topic.partitions):
+            wire.heard.pop(topic.name, None)
+        else:
+            wire.heard[topic.name] = HeardTopic(now, topic)
+    return found
+
+
 def partition_leaders(
-    wire: Wire, topics: Iterable[str], *, timeout_s: float | None = None
+    wire: Wire, topics: Iterable[str], *, heard_s: float = 0.0, timeout_s: float | None = None
 ) -> Mapping[TopicPartition, int]:
     """Node ID of the leader of every partition of `topics`, NO_LEADER where there is none just now.
 
     Raises UsageError for a topic that does not exist, NotAuthorized where Describe on it is missing.
     """
-    names = sorted(set(topics))
-    response = wire.request_any(topics_metadata(names), timeout_s=timeout_s)
+    answer = topics_of(wire, topics, heard_s=heard_s, timeout_s=timeout_s)
     known = {broker.node_id for broker in wire.brokers()}
     leaders = {
         TopicPartition(topic.name, partition.partition_index): partition.leader_id
-        for topic in response.topics
+        for topic in answer
         for partition in _partitions(wire, topic)
     }
     if not known.issuperset(leader for leader in leaders.values() if leader != NO_LEADER):

@@ -221,6 +221,13 @@ class Broker(NamedTuple):
     port: int
 
 
+class HeardTopic(NamedTuple):
+    """A topic in a Metadata answer, and the time of that (time.monotonic)."""
+
+    at: float
+    topic: Response
+
+
 class Wire:
     """The brokers of one cluster. Connects at the first request; nothing runs in the background.
 
@@ -246,6 +253,10 @@ class Wire:
         """Why no further request is sent."""
         self._callbacks = Callbacks()
         self._metadata: Response | None = None
+        self.heard: dict[str, HeardTopic] = {}
+        """Each topic in the last Metadata about it, if that named a leader for all its partitions."""
+        self.has_groups = False
+        """Whether a broker has listed a group, which is in `__consumer_offsets`."""
         self._polled_at = monotonic()
 
     def __enter__(self) -> Self:
@@ -354,6 +365,29 @@ class Wire:
                 failure = error
         raise failure
 
+    def ahead(self, request: Request) -> Callable[[], Response]:
+        """The function that gives what `request_any` would; the request is on its way meanwhile.
+
+        Only on an open connection; an answer that fails is requested again as `request_any` does, in the time left.
+        """
+        deadline = monotonic() + self.timeout_s
+        nodes = [broker.node_id for broker in self.brokers()]
+        known = (self._channels.get((node_id, 0)) for node_id in nodes if self._is_known(node_id))
+        open_one = next((each for each in known if each is not None and each.open), None)
+        if open_one is None or monotonic() - self._polled_at > UNWATCHED_S:
+            return lambda: self.request_any(request)
+        pending = Pending(open_one, request, _share(deadline, len(nodes)), self.poll)
+
+        def response() -> Response:
+            try:
+                return pending.response()
+            except (Unreachable, Undecodable):
+                if len(nodes) == 1:
+                    raise
+                return self.request_any(request, timeout_s=deadline - monotonic())
+
+        return response
+
     def window(self, *, in_flight: int = 100, lanes: int = 1, timeout_s: float | None = None) -> Window[Any]:
         """A Window over this wire: many requests at once, all within `timeout_s`.
 
@@ -384,6 +418,10 @@ class Wire:
         if channel is None or not channel.connection.connected:
             return None
         return channel if self._is_identified((node_id, lane), channel, deadline) else None
+
+    def _is_known(self, node_id: int) -> bool:
+        """True if the broker has named this cluster on its connection."""
+        return (node_id, 0) in self._identities and self._identities[node_id, 0] is None
 
     def _is_identified(self, place: tuple[NodeId, int], channel: Channel, deadline: float) -> bool:
         """True if the broker named this cluster on this connection; the first call requests it.

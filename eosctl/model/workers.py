@@ -146,13 +146,14 @@ class WorkerTrust(Struct, frozen=True):
 class FoundWorkers(Struct, frozen=True):
     """The members of a Connect group by address; unlisted is why they are not known, by the name of that question.
 
-    facts are the answers of those that were reached.
+    facts are the answers of those that were reached. groups has the group if it was read for this and is stable.
     """
 
     reached: tuple[str, ...] = ()
     unread: Mapping[str, Skipped] = field(default_factory=dict)
     unlisted: Mapping[str, Skipped] = field(default_factory=dict)
     facts: "Mapping[str, WorkerFacts]" = field(default_factory=dict)
+    groups: Mapping[str, ConnectGroup] = field(default_factory=dict)
 
     @property
     def silent(self) -> Mapping[str, Skipped]:

@@ -322,6 +322,8 @@ def fence_and_prove(session: Session, planned: PlannedFencing) -> Fenced:
 
 
 def _prove(session: Session, outcome: FencingOutcome) -> tuple[Proof, ...]:
-    fenced = [each.step.transactional_id for each in outcome.results if each.outcome is FenceOutcome.FENCED]
+    fenced = [each for each in outcome.results if each.outcome is FenceOutcome.FENCED]
+    names = [each.step.transactional_id for each in fenced]
+    coordinators = {each.step.transactional_id: each.coordinator for each in fenced if each.coordinator is not None}
     refusals = challenge_old_producers(session.wire, outcome, session.options.timeout_s)
-    return prove(outcome, require_described(session.reader.describe(fenced)), refusals)
+    return prove(outcome, require_described(session.reader.describe(names, coordinators)), refusals)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -25,12 +25,20 @@ if TYPE_CHECKING:
     from eosctl.clients.request_log import RequestLog
     from eosctl.clients.wire import Wire
     from eosctl.model.client_properties import ClientProperties
-    from eosctl.model.groups import ConnectGroup
+    from eosctl.model.groups import ConnectGroup, ListedGroup
+
+    ListedGroups = tuple[Mapping[str, ListedGroup], Skipped | None]
 
 
 PATIENCE_S: Final = 5.0
 """How long to wait for a discovered worker: its advertised address may lead nowhere from here."""
 PARALLEL: Final = 32
+
+
+def list_groups(wire: Wire) -> ListedGroups:
+    """All groups that brokers list, and why some may be missing."""
+    hidden = kafka_groups.hidden_groups(wire)
+    return kafka_groups.listed_groups(wire), hidden()
 
 
 class Connections(Protocol):
@@ -78,12 +86,15 @@ class Discovery:
         for each in self._reached:
             each.close()
 
-    def group(self) -> str | Skipped | None:
-        """The only Connect group; None if there is none, or no broker to query. Raises UsageError for several."""
+    def group(self, listed: ListedGroups | None = None) -> str | Skipped | None:
+        """The only Connect group; None if there is none, or no broker to query. Raises UsageError for several.
+
+        listed are the groups if they were listed already.
+        """
         if not self._has_asked:
             self._has_asked, self._group = True, None
             try:
-                self._group = self._find_group()
+                self._group = self._find_group(listed)
             except EosctlError as error:
                 self._group = error
         if isinstance(self._group, EosctlError):
@@ -96,11 +107,10 @@ class Discovery:
         """The next call looks again for a group that was not found."""
         self._has_asked = isinstance(self._group, str)
 
-    def _find_group(self) -> str | Skipped | None:
+    def _find_group(self, listed: ListedGroups | None) -> str | Skipped | None:
         if not self._connections.client_properties.bootstrap_servers:
             return None
-        wire = self._connections.wire
-        return only_connect_group(kafka_groups.listed_groups(wire), kafka_groups.hidden_groups(wire))
+        return only_connect_group(*(listed or list_groups(self._connections.wire)))
 
     def workers(self, group_id: str, described: ConnectGroup | Skipped | None = None) -> FoundWorkers:
         """The members of the discovered group that answer as workers of this Kafka cluster.
@@ -124,7 +134,8 @@ class Discovery:
         if reached:
             self._say_once(f"also read: workers that are members of Connect group {group_id}: {', '.join(reached)}")
         skipped = {url: each for url, each in unread.items() if isinstance(each, Skipped)}
-        return FoundWorkers(reached, skipped, facts=facts)
+        is_new = group is not described and group.state == kafka_groups.STABLE
+        return FoundWorkers(reached, skipped, facts=facts, groups={group_id: group} if is_new else {})
 
     def _trust(self) -> WorkerTrust:
         properties = self._connections.client_properties

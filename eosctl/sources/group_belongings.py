@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from msgspec import MsgspecError, Struct
 from msgspec.json import decode
 
-from eosctl.clients.leaders import NO_LEADER, partition_leaders
+from eosctl.clients.leaders import JUST_NOW_S, NO_LEADER, partition_leaders
 from eosctl.clients.messages import fetch, list_transactions
 from eosctl.codecs import record_batches
 from eosctl.errors import EosctlError, Undecodable, UsageError
@@ -191,8 +191,9 @@ def _listed_at_once(wire: Wire, producer_ids: Collection[int]) -> list[str]:
 
 def _remembered(wire: Callable[[], Wire], topic: str) -> frozenset[int]:
     """Producer IDs whose state the partitions' leaders have: of the last producer.id.expiration.ms."""
-    leaders = {each: leader for each, leader in partition_leaders(wire(), {topic}).items() if leader != NO_LEADER}
-    answer = answering_producers(wire(), leaders, timeout_s=PATIENCE_S)
+    leaders = partition_leaders(wire(), {topic}, heard_s=JUST_NOW_S)
+    led = {each: leader for each, leader in leaders.items() if leader != NO_LEADER}
+    answer = answering_producers(wire(), led, timeout_s=PATIENCE_S)
     return frozenset(each.producer.producer_id for each in answer.producers)
 
 
@@ -212,7 +213,7 @@ def _other_groups(wire: Wire, group_id: str, groups: Mapping[str, ListedGroup] |
 
 def _last_batches(wire: Wire, topic: str) -> Iterator[record_batches.Batch]:
     """Some of the last batches of each partition. Raises UsageError where there is no such topic."""
-    leaders: Mapping[TopicPartition, int] = partition_leaders(wire, {topic})
+    leaders: Mapping[TopicPartition, int] = partition_leaders(wire, {topic}, heard_s=JUST_NOW_S)
     window = wire.window(in_flight=20)
     for place, bounds in kafka_log.offsets_or_skipped(wire, leaders).items():
         leader = leaders.get(place, NO_LEADER)

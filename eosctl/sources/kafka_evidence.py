@@ -10,7 +10,7 @@ from typing import Final, TypeVar
 from msgspec.structs import replace
 
 from eosctl.clients.errors import protocol_error
-from eosctl.clients.leaders import partition_leaders
+from eosctl.clients.leaders import JUST_NOW_S, partition_leaders
 from eosctl.clients.messages import describe_quorum, features
 from eosctl.clients.wire import Wire
 from eosctl.errors import Undecodable
@@ -21,7 +21,7 @@ from eosctl.model.times import ClusterClock
 from eosctl.model.topics import TopicFacts
 from eosctl.model.versions import KafkaVersion, Release
 from eosctl.sources.kafka_log import first_keys
-from eosctl.sources.kafka_topics import broker_settings, topic_facts, topic_settings
+from eosctl.sources.kafka_topics import settings_by_broker, topic_facts, topic_settings
 
 BROKER_KEYS: Final = (
     *("transaction.max.timeout.ms", "transactional.id.expiration.ms", "transaction.partition.verification.enable"),
@@ -58,8 +58,7 @@ T = TypeVar("T")
 
 def read_broker_settings(wire: "Wire") -> Mapping[int, Mapping[str, str] | Skipped]:
     """The settings of every live broker that the rules ask for, by node ID."""
-    nodes = [broker.node_id for broker in wire.brokers()]
-    return {node: read_or_skip(partial(broker_settings, wire, node, BROKER_KEYS)) for node in nodes}
+    return settings_by_broker(wire, BROKER_KEYS)
 
 
 def read_broker_releases(wire: "Wire") -> Mapping[int, Release | Skipped]:
@@ -88,7 +87,7 @@ def _release(wire: "Wire", node: int) -> Release:
 
 def read_topic(wire: "Wire", name: str) -> TopicFacts | None:
     """The topic with its settings, or None."""
-    facts = topic_facts(wire, [name])[name]
+    facts = topic_facts(wire, [name], heard_s=JUST_NOW_S)[name]
     if facts is None:
         return None
     return replace(facts, settings=topic_settings(wire, name))
@@ -123,7 +122,7 @@ def read_transaction_log(wire: "Wire") -> TransactionLog | None:
     facts = read_topic(wire, TRANSACTION_LOG)
     if facts is None:
         return None
-    leaders = partition_leaders(wire, [TRANSACTION_LOG])
+    leaders = partition_leaders(wire, [TRANSACTION_LOG], heard_s=JUST_NOW_S)
     return TransactionLog(facts, {place.partition: node for place, node in leaders.items()})
 
 

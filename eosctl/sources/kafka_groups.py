@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import string
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -92,16 +92,18 @@ def listed_groups(wire: Wire) -> Mapping[str, ListedGroup]:
             for group in response.groups:
                 state = getattr(group, "group_state", None) or ""
                 found[group.group_id] = ListedGroup(group.group_id, group.protocol_type, state)
+    wire.has_groups |= bool(found)
     return found
 
 
-def without_coordinator(wire: Wire) -> Skipped | None:
+def without_coordinator(wire: Wire, offsets_topic: Callable[[], Response] | None = None) -> Skipped | None:
     """Why brokers may omit groups from `listed_groups` for any principal; None if every group has a coordinator.
 
     A coordinator lists the groups of its partitions of `__consumer_offsets` (GroupCoordinator's `listGroups`), so a
-    leaderless partition removes its groups from every list.
+    leaderless partition removes its groups from every list. offsets_topic gives its Metadata, if that was requested.
     """
-    [topic] = wire.request_any(topics_metadata([CONSUMER_OFFSETS])).topics
+    answer = wire.request_any(topics_metadata([CONSUMER_OFFSETS])) if offsets_topic is None else offsets_topic()
+    [topic] = answer.topics
     if topic.error_code == errors.UNKNOWN_TOPIC_OR_PARTITION:
         return None
     if topic.error_code:
@@ -116,11 +118,9 @@ def without_coordinator(wire: Wire) -> Skipped | None:
     return Skipped(f"groups of {places} have no coordinator: no broker leads the partition", Cause.UNREACHABLE)
 
 
-def may_list_all(wire: Wire) -> bool:
+def _may_list_all(cluster: Response) -> bool:
     """Whether brokers leave no group out for lack of a right: so it is for Describe on the cluster (KIP-700)."""
-    return acls.OPERATION_CODES[acls.Operation.DESCRIBE] in (
-        wire.request_any(cluster_operations()).authorized_operations or ()
-    )
+    return acls.OPERATION_CODES[acls.Operation.DESCRIBE] in (cluster.authorized_operations or ())
 
 
 class _Lookup(NamedTuple):
@@ -280,6 +280,8 @@ def read_connect_groups(wire: Wire, group_ids: Iterable[str]) -> dict[str, Conne
 
 def _has_groups(wire: Wire) -> bool:
     """Whether any group was ever used: a look-up of a coordinator would create `__consumer_offsets`."""
+    if wire.has_groups:
+        return True
     [topic] = wire.request_any(topics_metadata([CONSUMER_OFFSETS])).topics
     return bool(topic.error_code != UNKNOWN_TOPIC_OR_PARTITION)
 
@@ -306,7 +308,7 @@ def _readable_groups(
 def _all_groups(wire: Wire) -> Collection[str] | None:
     """The existing Connect groups; None if some may not be listed."""
     try:
-        if not may_list_all(wire) or without_coordinator(wire):
+        if not _may_list_all(wire.request_any(cluster_operations())) or without_coordinator(wire):
             return None
         return [each.group_id for each in listed_groups(wire).values() if each.is_connect]
     except EosctlError:
@@ -568,19 +570,25 @@ def _hidden_topics(wire: Wire) -> Skipped | None:
     return _hidden(wire, probes, [each.name for each in topics if each.error_code == TOPIC_AUTHORIZATION_FAILED])
 
 
-def hidden_groups(wire: Wire) -> Skipped | None:
-    """Why groups may be missing from ListGroups; None if none can be."""
-    return read_or_skip(lambda: _hidden_groups(wire))
+def hidden_groups(wire: Wire) -> Callable[[], Skipped | None]:
+    """The function that says why groups may be missing from ListGroups, or None if none can be.
+
+    Its requests are on their way meanwhile: list the groups, then call it.
+    """
+    asked = read_or_skip(lambda: (wire.ahead(cluster_operations()), wire.ahead(topics_metadata([CONSUMER_OFFSETS]))))
+    return lambda: asked if isinstance(asked, Skipped) else read_or_skip(lambda: _hidden_groups(wire, *asked))
 
 
-def _hidden_groups(wire: Wire) -> Skipped | None:
-    if may_list_all(wire):
-        return without_coordinator(wire)
+def _hidden_groups(
+    wire: Wire, cluster: Callable[[], Response], offsets_topic: Callable[[], Response]
+) -> Skipped | None:
+    if _may_list_all(cluster()):
+        return without_coordinator(wire, offsets_topic)
     probes = kafka_acls.probes_of(wire, acls.ResourceType.GROUP, OF_GROUPS, "groups")
     # A broker that does not coordinate a group says so only to principals that may describe it.
     groups = wire.request_any(describe_groups(probes.names)).groups
     denied = [each.group_id for each in groups if each.error_code == GROUP_AUTHORIZATION_FAILED]
-    return _hidden(wire, probes, denied) or without_coordinator(wire)
+    return _hidden(wire, probes, denied) or without_coordinator(wire, offsets_topic)
 
 
 def _hidden(wire: Wire, probes: kafka_acls.Probes, denied: list[str]) -> Skipped | None:

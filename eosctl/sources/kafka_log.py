@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple, Protocol
 from eosctl.clients.channel import Pending
 from eosctl.clients.deadline import Deadline
 from eosctl.clients.errors import UNKNOWN_TOPIC_OR_PARTITION, protocol_error
-from eosctl.clients.leaders import LEADERLESS_PATIENCE_S, MOVED, NO_LEADER, partition_leaders
+from eosctl.clients.leaders import JUST_NOW_S, LEADERLESS_PATIENCE_S, MOVED, NO_LEADER, partition_leaders
 from eosctl.clients.messages import EARLIEST, LATEST, Response, fetch, list_offsets
 from eosctl.clients.wire import Reply, Window, Wire
 from eosctl.codecs.record_batches import (
@@ -35,7 +35,7 @@ from eosctl.model.offsets import OffsetsPartition, OffsetsTopic
 from eosctl.model.records import Entry, IsolationLevel, Record, RecordState, Writer, Written, first_time
 from eosctl.model.skipped import Skipped
 from eosctl.model.topics import CountedStretch, PartitionOffsets, RecordsDigest, RecordTally
-from eosctl.sources.kafka_topics import topic_facts, topic_facts_or_skipped
+from eosctl.sources.kafka_topics import settings_ahead, topic_facts, topic_facts_or_skipped
 
 FETCH_BYTES: Final = 1 << 20
 MOST_BYTES: Final = 1 << 27
@@ -70,6 +70,7 @@ class LogReader:
         self._max_bytes = max_bytes
         self._most_batch_bytes = most_batch_bytes(wire.properties)
         self._leader = NO_LEADER
+        self._has_failed = False
         self._stall = Deadline(wire.timeout_s)
         self._begun: Pending | Unreachable | None = None
         self._empty_answers = 0
@@ -162,7 +163,9 @@ class LogReader:
             return error
 
     def _find_leader(self) -> int:
-        return partition_leaders(self._wire, [self.topic_partition.topic]).get(self.topic_partition, NO_LEADER)
+        heard_s = 0.0 if self._has_failed else JUST_NOW_S
+        leaders = partition_leaders(self._wire, [self.topic_partition.topic], heard_s=heard_s)
+        return leaders.get(self.topic_partition, NO_LEADER)
 
     def _take(self, pending: Pending | Unreachable | None) -> Response | None:
         """The partition's part of the answer; None if it must be requested again, after a pause."""
@@ -172,7 +175,7 @@ class LogReader:
                 raise pending
             return self._checked(pending.response().responses[0].partitions[0])
         except Unreachable as error:
-            self._leader = NO_LEADER
+            self._leader, self._has_failed = NO_LEADER, True
             if not error.retriable or not self._stall.pause(FETCH_PAUSE_S):
                 raise
             return None
@@ -280,15 +283,16 @@ def _poll_until_answered(
 ) -> tuple[dict[TopicPartition, PartitionOffsets], Mapping[TopicPartition, EosctlError]]:
     """The answers that came in time, and reasons for some of the others: no leader, or a leader that takes no
     request."""
-    started = time.monotonic()
+    started, heard_s = time.monotonic(), JUST_NOW_S
     found: dict[TopicPartition, PartitionOffsets] = {}
     hopeless: Mapping[TopicPartition, EosctlError] = {}
     while pending := wanted - found.keys():
         waited = time.monotonic() - started
         if waited >= (leaderless_patience if pending <= hopeless.keys() else patience):
             break
-        answered, hopeless = _ask(wire, pending, patience - waited)
+        answered, hopeless = _ask(wire, pending, patience - waited, heard_s)
         found |= answered
+        heard_s = 0.0
         if all(each in hopeless and not hopeless[each].retriable for each in wanted - found.keys()):
             break
         time.sleep(PAUSE_S)
@@ -296,9 +300,12 @@ def _poll_until_answered(
 
 
 def _ask(
-    wire: Wire, pending: set[TopicPartition], remaining: float
+    wire: Wire, pending: set[TopicPartition], remaining: float, heard_s: float
 ) -> tuple[Mapping[TopicPartition, PartitionOffsets], Mapping[TopicPartition, EosctlError]]:
-    leaders = partition_leaders(wire, {partition.topic for partition in pending}, timeout_s=remaining)
+    topics = {partition.topic for partition in pending}
+    leaders = partition_leaders(wire, topics, heard_s=heard_s, timeout_s=remaining)
+    if not leaders.keys() >= pending:
+        leaders = partition_leaders(wire, topics, timeout_s=remaining)
     led: dict[int, list[TopicPartition]] = {}
     hopeless: dict[TopicPartition, EosctlError] = {}
     for partition in sorted(pending):
@@ -712,7 +719,7 @@ def read_offsets_partitions(
 
     While one partition is folded, the first batches of the next ones are on their way. Raises what read_log raises.
     """
-    leaders = partition_leaders(wire, {place.topic for place in bounds})
+    leaders = partition_leaders(wire, {place.topic for place in bounds}, heard_s=JUST_NOW_S)
     waiting, begun = deque(bounds.values()), deque[tuple[PartitionOffsets, LogReader]]()
     folded = []
     while waiting or begun:
@@ -735,11 +742,12 @@ def _folded(wire: Wire, offsets: PartitionOffsets, reader: LogReader, fold: Fold
 
 def read_offsets_topic(wire: Wire, topic: str, new_fold: NewFold, progress: Progress) -> OffsetsTopic | None:
     """The topic's partitions, each folded while it is read; None if there is no such topic."""
-    facts = topic_facts(wire, [topic])[topic]
+    facts = topic_facts(wire, [topic], heard_s=JUST_NOW_S)[topic]
     if facts is None:
         return None
+    settings = settings_ahead(wire, topic)
     bounds = offsets_bounds(wire, topic, facts.partitions)
     total = sum(each.high_watermark - each.log_start_offset for each in bounds.values())
     with progress(f"reading {topic}", total, unit="records") as advance:
         parts = read_offsets_partitions(wire, bounds, new_fold, advance)
-    return OffsetsTopic(topic, topic_facts_or_skipped(wire, topic), parts)
+    return OffsetsTopic(topic, topic_facts_or_skipped(wire, topic, settings), parts)

@@ -1,6 +1,6 @@
 """The brokers' answers about topics, about their configs and about their own."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Final
 from uuid import UUID
@@ -8,7 +8,7 @@ from uuid import UUID
 from msgspec.structs import replace
 
 from eosctl.clients.errors import UNKNOWN_TOPIC_OR_PARTITION, code_name, protocol_error
-from eosctl.clients.leaders import LEADER_NOT_AVAILABLE, NO_LEADER
+from eosctl.clients.leaders import LEADER_NOT_AVAILABLE, NO_LEADER, topics_of
 from eosctl.clients.messages import BROKER_RESOURCE, TOPIC_RESOURCE, Response, describe_configs, topics_metadata
 from eosctl.clients.wire import Wire
 from eosctl.errors import NotAuthorized, denial
@@ -19,30 +19,34 @@ from eosctl.model.whole_numbers import whole_number
 
 ID_EXPIRATION: Final = "transactional.id.expiration.ms"
 MAX_TRANSACTION_TIMEOUT: Final = "transaction.max.timeout.ms"
+CLUSTER: Final = "Cluster kafka-cluster"
 CLEANUP_POLICY: Final = "cleanup.policy"
+Settings = Mapping[str, str] | Skipped
 NO_TOPIC_ID: Final = UUID(int=0)
 NOT_AUTHORIZED: Final = frozenset({29, 31})
 BROKER_PATIENCE_S: Final = 3.0
 """The time in which one broker must answer with its configs: the answer can do without them."""
 
 
-def topic_facts(wire: Wire, topics: Iterable[str] | None = None) -> Mapping[str, TopicFacts | None]:
+def topic_facts(
+    wire: Wire, topics: Iterable[str] | None = None, *, heard_s: float = 0.0
+) -> Mapping[str, TopicFacts | None]:
     """Partitions and replication factor of each of `topics` (None: all that Describe allows), without settings.
 
+    A Metadata answer that is at most heard_s old will do.
     None for a topic that does not exist; a name that no topic can have is not requested. Raises NotAuthorized if
     Describe on a named topic is missing.
     """
     if topics is None:
         return {topic.name: _facts(wire, topic) for topic in wire.request_any(topics_metadata(None)).topics}
     named = sorted(set(topics))
-    return {**dict.fromkeys(named), **{topic.name: _facts(wire, topic) for topic in _metadata(wire, named)}}
+    return {**dict.fromkeys(named), **{topic.name: _facts(wire, topic) for topic in _metadata(wire, named, heard_s)}}
 
 
-def _metadata(wire: Wire, topics: Iterable[str]) -> Sequence[Response]:
+def _metadata(wire: Wire, topics: Iterable[str], heard_s: float = 0.0) -> Sequence[Response]:
     """A broker's answer for valid topic names: an invalid one would make it refuse the whole request."""
     possible = [each for each in topics if is_topic_name(each)]
-    found: Sequence[Response] = wire.request_any(topics_metadata(possible)).topics if possible else ()
-    return found
+    return topics_of(wire, possible, heard_s=heard_s) if possible else ()
 
 
 def listed_topics(wire: Wire, names: Iterable[str] = ()) -> Sequence[Response]:
@@ -125,6 +129,12 @@ def topic_settings(wire: Wire, topic: str, keys: Iterable[str] | None = None) ->
     return settings_of(wire, response, f"Topic {topic}")
 
 
+def settings_ahead(wire: Wire, topic: str) -> Callable[[], Settings]:
+    """The function that gives all configs of the topic; the request for them is on its way meanwhile."""
+    answer = wire.ahead(describe_configs(TOPIC_RESOURCE, topic))
+    return lambda: settings_of(wire, answer(), f"Topic {topic}")
+
+
 def uncompacted_topics(wire: Wire, topics: Iterable[str]) -> Mapping[str, str]:
     """The topics with records that are known not to change below their end, with their IDs."""
     ids = read_or_skip(lambda: topic_ids(wire, topics))
@@ -140,7 +150,21 @@ def broker_settings(wire: Wire, node_id: int, keys: Iterable[str] | None = None)
     """Effective configs of broker `node_id` as itself knows them; Skipped where DescribeConfigs is not allowed."""
     timeout_s = min(wire.timeout_s, BROKER_PATIENCE_S)
     response = wire.request(node_id, describe_configs(BROKER_RESOURCE, str(node_id), keys), timeout_s=timeout_s)
-    return settings_of(wire, response, "Cluster kafka-cluster")
+    return settings_of(wire, response, CLUSTER)
+
+
+def settings_by_broker(wire: Wire, keys: Iterable[str]) -> Mapping[int, Settings]:
+    """The same of every live broker, all at once; Skipped for one that does not answer."""
+    wanted = tuple(keys)
+    window = wire.window(timeout_s=min(wire.timeout_s, BROKER_PATIENCE_S))
+    for broker in wire.brokers():
+        request = describe_configs(BROKER_RESOURCE, str(broker.node_id), wanted)
+        window.put(broker.node_id, broker.node_id, request)
+    found = {
+        each.node_id: settings_of(wire, each.response, CLUSTER) if each.error is None else Skipped.of(each.error)
+        for each in window
+    }
+    return dict(sorted(found.items()))
 
 
 def settings_of(wire: Wire, response: Response, resource: str) -> Mapping[str, str] | Skipped:
@@ -161,14 +185,16 @@ def max_transaction_timeout_ms(wire: Wire) -> int | Skipped:
     return _least_setting(wire, MAX_TRANSACTION_TIMEOUT)
 
 
-def topic_facts_or_skipped(wire: Wire, topic: str) -> TopicFacts | Skipped:
+def topic_facts_or_skipped(
+    wire: Wire, topic: str, settings: Callable[[], Settings], *, heard_s: float = 0.0
+) -> TopicFacts | Skipped:
     try:
-        facts = topic_facts(wire, [topic])[topic]
+        facts = topic_facts(wire, [topic], heard_s=heard_s)[topic]
     except NotAuthorized as error:
         return Skipped.of(error)
     if facts is None:
         return Skipped(f"topic {topic} was deleted during the read")
-    return replace(facts, settings=read_or_skip(lambda: topic_settings(wire, topic)))
+    return replace(facts, settings=read_or_skip(settings))
 
 
 def id_expiration_ms(wire: Wire) -> int | Skipped:
@@ -178,11 +204,10 @@ def id_expiration_ms(wire: Wire) -> int | Skipped:
 
 def _least_setting(wire: Wire, key: str) -> int | Skipped:
     found = []
-    for broker in wire.brokers():
-        settings = read_or_skip(partial(broker_settings, wire, broker.node_id, [key]))
+    for node_id, settings in settings_by_broker(wire, [key]).items():
         if isinstance(settings, Skipped):
             return settings
         if key not in settings:
-            return Skipped(f"broker {broker.node_id} does not report its {key}")
+            return Skipped(f"broker {node_id} does not report its {key}")
         found.append(whole_number(settings[key], key))
     return min(found)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from eosctl.clients import errors
 from eosctl.clients.errors import UNKNOWN_TOPIC_OR_PARTITION, protocol_error
-from eosctl.clients.leaders import LEADERLESS_PATIENCE_S, MOVED, NO_LEADER, partition_leaders, unknown_topic
+from eosctl.clients.leaders import JUST_NOW_S, LEADERLESS_PATIENCE_S, MOVED, NO_LEADER, partition_leaders, unknown_topic
 from eosctl.clients.messages import (
     Response,
     describe_producers,
@@ -50,7 +50,8 @@ def transaction_log_leaders(wire: Wire) -> Mapping[int, int]:
     """
     if topic_facts(wire, [TRANSACTION_LOG])[TRANSACTION_LOG] is None:
         return {}
-    return {each.partition: leader for each, leader in partition_leaders(wire, [TRANSACTION_LOG]).items()}
+    leaders = partition_leaders(wire, [TRANSACTION_LOG], heard_s=JUST_NOW_S)
+    return {each.partition: leader for each, leader in leaders.items()}
 
 
 def leaderless_log_partitions(wire: Wire) -> tuple[int, ...] | Skipped:

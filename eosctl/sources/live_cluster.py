@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from msgspec.structs import replace
 
 from eosctl.clients import rest
-from eosctl.clients.leaders import NO_LEADER
+from eosctl.clients.leaders import JUST_NOW_S, NO_LEADER
 from eosctl.codecs.client_properties import mask_all_but_principals
 from eosctl.codecs.config_topic import decode_config_records
 from eosctl.codecs.secrets import mask_properties
@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from eosctl.model.transactions import Described, ListedTransactions, TransactionalIdAccess, TransactionState
     from eosctl.model.versions import KafkaVersion, Release
     from eosctl.sources.cluster_reader import Configs, ProducersByPartition, ReadTopics, Replicas, Servers
-    from eosctl.sources.discovery import Connections, Discovery
+    from eosctl.sources.discovery import Connections, Discovery, ListedGroups
     from eosctl.sources.kafka_log import NewFold
 
 
@@ -117,6 +117,8 @@ class LiveCluster(CoverageLog):
         self._are_spared = False
         self._found: FoundWorkers | None = None
         self._roots: connect_rest.KnownWorkers = {}
+        self._read_groups: dict[str, ConnectGroup] = {}
+        self._listed: ListedGroups | None = None
         self._described: dict[str, ConnectGroup | Skipped] = {}
         self._connections, self._progress, self._new_fold = connections, progress, new_fold
         self._group_id, self._discovery = group_id, discovery
@@ -141,7 +143,7 @@ class LiveCluster(CoverageLog):
             if not self._needed:
                 return FoundWorkers()
             self._found = self._find_workers()
-            self._roots = self._found.facts
+            self._roots, self._read_groups = self._found.facts, dict(self._found.groups)
             self.note("worker", {**self._found.unread, **self._found.unlisted}, needed=False)
         return self._found
 
@@ -381,21 +383,16 @@ class LiveCluster(CoverageLog):
     def active_topics(self, connectors: Sequence[str]) -> Mapping[str, tuple[str, ...] | Skipped] | Skipped:
         """From the first worker that answers."""
         urls, timeout_s = self._answering, self._timeout_s
-        return (
-            read_or_skip(lambda: connect_rest.read_active_topics(urls, connectors, timeout_s))
-            if urls
-            else self._no_worker
-        )
+        if not urls:
+            return self._no_worker
+        return read_or_skip(lambda: connect_rest.read_active_topics(urls, connectors, timeout_s))
 
     @tracked("offsets of")
     def bounds(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, PartitionOffsets]:
         """Last stable offsets of all partitions are asked before the first high watermark is."""
         before = kafka_log.partition_offsets(self._wire, partitions)
         after = kafka_log.partition_offsets(self._wire, partitions)
-        return {
-            place: PartitionOffsets(place, each.log_start_offset, each.last_stable_offset, after[place].high_watermark)
-            for place, each in before.items()
-        }
+        return {place: replace(each, high_watermark=after[place].high_watermark) for place, each in before.items()}
 
     @tracked("record batches")
     def record_batches(self) -> audit_log.OpenSource | Skipped:
@@ -560,7 +557,7 @@ class LiveCluster(CoverageLog):
         if self._group_id is not None or self._discovery is None:
             return self._group_id
         try:
-            found = self._discovery.group()
+            found = self._discovery.group(self._listed)
         except UsageError as error:
             found = not_asked(error.message)
         except EosctlError as error:
@@ -579,7 +576,9 @@ class LiveCluster(CoverageLog):
 
         DescribeGroups knows no group of a newer protocol (KIP-848, KIP-932, KIP-1071): ListGroups shows its type.
         """
-        found = self._described[group_id] = read_or_skip(lambda: kafka_groups.read_connect_group(self._wire, group_id))
+        read = self._read_groups.pop(group_id, None)  # just now, for its workers
+        found = read_or_skip(lambda: read or kafka_groups.read_connect_group(self._wire, group_id))
+        self._described[group_id] = found
         if not isinstance(found, ConnectGroup) or not found.lacking:
             self.note(f"group {group_id}", found)
             return found
@@ -661,8 +660,11 @@ class LiveCluster(CoverageLog):
 
     @tracked("groups", once=True)
     def groups(self) -> Mapping[str, ListedGroup] | Skipped:
-        self.note("all groups", kafka_groups.hidden_groups(self._wire))
-        return self._belongings.learn_groups(read_or_skip(lambda: kafka_groups.listed_groups(self._wire)))
+        hidden = kafka_groups.hidden_groups(self._wire)
+        listed = read_or_skip(lambda: kafka_groups.listed_groups(self._wire))
+        self.note("all groups", why := hidden())
+        self._listed = None if isinstance(listed, Skipped) else (listed, why)
+        return self._belongings.learn_groups(listed)
 
     @tracked("ACLs")
     def acls(self, topics: Collection[str]) -> ClusterAcls:
@@ -676,12 +678,13 @@ class LiveCluster(CoverageLog):
         """Raises UsageError for a topic that does not exist or is another group's. Records are decoded as they are
         fetched, unless shared.
         """
+        settings = kafka_topics.settings_ahead(self._wire, topic)
         self.require_topic("config", topic)
         place = TopicPartition(topic, 0)
         offsets = kafka_log.partition_offsets(self._wire, [place])[place]
         records = self._counted(kafka_log.read_log(self._wire, place, offsets=offsets), offsets)
         mask = mask_all_but_principals(mask_properties) if principals else mask_properties
-        facts = kafka_topics.topic_facts_or_skipped(self._wire, topic)
+        facts = kafka_topics.topic_facts_or_skipped(self._wire, topic, settings, heard_s=JUST_NOW_S)
         decoded = self.noted("the config topic", decode_config_records(records, mask))
         return ConfigTopicLog(topic, facts, offsets, decoded if self._kept is None else tuple(decoded))
 

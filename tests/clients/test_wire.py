@@ -187,6 +187,20 @@ def test_a_connection_to_an_address_that_the_broker_advertises_is_kept_and_a_new
 
 
 @pytest.mark.kafka
+def test_a_request_ahead_is_answered_beside_others_and_needs_an_open_connection(sandbox):
+    with wire_to(sandbox.bootstrap_servers) as wire:
+        answer = wire.ahead(list_transactions())
+        assert wire.requests.total == 2, "Metadata, and the request itself"
+        wire.request_any(brokers_metadata())
+        assert answer().error_code == 0
+        assert wire.requests.total == 3
+    with wire_to(sandbox.bootstrap_servers.replace("127.0.0.1", "localhost")) as wire:
+        answer = wire.ahead(list_transactions())
+        assert wire.requests.total == 1, "the broker's own address is not connected to yet"
+        assert answer().error_code == 0
+
+
+@pytest.mark.kafka
 def test_a_wire_can_be_used_again_after_it_was_closed(sandbox):
     with wire_to(sandbox.bootstrap_servers) as wire:
         assert wire.cluster_id == sandbox.cluster_id

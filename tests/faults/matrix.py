@@ -99,10 +99,14 @@ class FaultMatrix:
             self._keep(command, target.name, fault, before, after)
 
     def try_damages(self, command: Command, chance: random.Random, most: int) -> None:
-        """This many damages of different kinds to the broker's answers."""
+        """This many damages of different kinds to the broker's answers; one to the first, without which nothing works.
+
+        By chance alone all damages of a few may be to answers that a command can do without.
+        """
         before, answers = self.recorded(command)
         sorts = {each.sort: each for answered in answers for each in damages(answered, chance)}
-        for sort in chance.sample(sorted(sorts), min(most, len(sorts))):
+        needed = next(each for each in sorted(sorts) if each[0] == answers[0].seen.api_key and each[1] == "frame")
+        for sort in (needed, *chance.sample(sorted(sorts), min(most - 1, len(sorts)))):
             self._try_damage(command, before, sorts[sort])
 
     def recorded(self, command: Command) -> tuple[Answer, list[Answered]]:

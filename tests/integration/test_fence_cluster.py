@@ -192,7 +192,7 @@ def test_a_partition_without_leader_is_an_objection_and_force_shows_why(
         unlisted = without_coordinator(wire)
         assert unlisted is not None, "half of the six partitions of __consumer_offsets"
         assert "and 2 more have no coordinator" in unlisted.reason
-        assert hidden_groups(wire) == unlisted, "no list of groups is whole now"
+        assert hidden_groups(wire)() == unlisted, "no list of groups is whole now"
     command = ("fence", "-b", servers, "--transactional-id", name, "--yes", "-o", "json", "--timeout", "5")
 
     refused = eosctl(*command)

@@ -69,7 +69,7 @@ def list_groups(monkeypatch: pytest.MonkeyPatch, answer: object) -> None:
         return answer
 
     monkeypatch.setattr(kafka_groups, "listed_groups", listed)
-    monkeypatch.setattr(kafka_groups, "hidden_groups", lambda _: None)
+    monkeypatch.setattr(kafka_groups, "hidden_groups", lambda _: lambda: None)
 
 
 def reader(reach: Reach, say: Saying = lambda _: None, group_id: str | None = "ours") -> LiveCluster:

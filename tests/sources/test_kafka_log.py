@@ -8,6 +8,7 @@ from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from eosctl.clients.leaders import partition_leaders
+from eosctl.clients.request_log import RequestLog
 from eosctl.clients.wire import Wire
 from eosctl.errors import NotAuthorized, TimedOut, UsageError
 from eosctl.model.client_properties import ClientProperties
@@ -172,6 +173,24 @@ def test_reading_without_an_acl_names_principal_operation_and_topic(sandbox, fre
     denied = client_properties(command_config=sandbox.client_properties("tool"))
     with Wire(denied) as wire, pytest.raises(NotAuthorized, match=f"User:tool lacks Describe on topic {name}"):
         list(read_log(wire, TopicPartition(name, 0)))
+
+
+def test_a_leader_is_looked_up_once_for_a_reading_and_again_where_another_one_leads(broker, fresh_name):
+    name = fresh_name("once")
+    create_topic(broker.bootstrap_servers, name)
+    producer, place = Producer({"bootstrap.servers": broker.bootstrap_servers}), TopicPartition(name, 0)
+    producer.produce(name, value=b"1", partition=0)
+    assert producer.flush(60) == 0
+    said: list[str] = []
+    with Wire(ClientProperties((broker.bootstrap_servers,)), requests=RequestLog(ended=said.append)) as wire:
+        assert len(list(read_log(wire, place))) == 1
+        asked = [each.split()[0] for each in said]
+        assert asked == ["a", "Metadata", "Metadata", *["ListOffsets"] * 3, "Fetch"], "a connection, and one topic's"
+
+        [part] = wire.heard[name].topic.partitions
+        part.leader_id = 99
+        assert len(list(read_log(wire, place))) == 1
+        assert [each.split()[0] for each in said[len(asked) :]].count("Metadata") == 2, "the brokers, and the leader"
 
 
 def test_reading_continues_when_the_leader_dies(cluster3, fresh_name):
