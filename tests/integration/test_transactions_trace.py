@@ -2,7 +2,7 @@
 
 import json
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from tests.faulty_sandbox import Sandbox
 from tests.integration.coordinators import wire_to
 from tests.integration.gone_clients import GoneClient
 from tests.integration.producers import create_topic
-from tests.oracle.dump_log import ABORTED, PRODUCER, Dumped, dump_log, dumped_transactions
+from tests.oracle.dump_log import ABORTED, PRODUCER, Dumped, dump_files, dumped_transactions
 
 pytestmark = [pytest.mark.kafka, pytest.mark.matrix]
 
@@ -74,11 +74,17 @@ def history(broker: Sandbox, wire: Wire, fresh_name: FreshName, rounds: int) -> 
 
 
 def dumped(broker: Sandbox, places: list[TopicPartition]) -> dict[TopicPartition, list[Dumped]]:
-    found = {}
-    for place in places:
-        segments = sorted((broker.directory / "broker-1" / "data" / str(place)).glob("*.log"))
-        found[place] = list(dumped_transactions(dump_log(broker, segments)))
-    return found
+    segments = {place: files_of(broker, place, ".log") for place in places}
+    lines = dump_files(broker, [each for found in segments.values() for each in found])
+    return {place: list(dumped_transactions(_lines(lines, found))) for place, found in segments.items()}
+
+
+def _lines(printed: Mapping[Path, Sequence[str]], files: Sequence[Path]) -> list[str]:
+    return [line for each in files for line in printed[each]]
+
+
+def files_of(broker: Sandbox, place: TopicPartition, suffix: str) -> list[Path]:
+    return sorted((broker.directory / "broker-1" / "data" / str(place)).glob(f"*{suffix}"))
 
 
 def trace(eosctl: Eosctl, place: TopicPartition, offset: int, *where: object, code: int = 0) -> dict[str, Any]:
@@ -136,16 +142,17 @@ def test_files_beside_segments_are_read_as_kafkas_own_dump_has_them(
     made = History(wire, [place])
     made.make(clients, 6, seed=1)
     data = broker.directory / "broker-1" / "data"
-    log = dumped(broker, [place])[place]
+    segments, snapshots = files_of(broker, place, ".log"), files_of(broker, place, ".snapshot")
+    indexes = [each for each in files_of(broker, place, ".txnindex") if each.stat().st_size]
+    printed = dump_files(broker, [*segments, *indexes, *snapshots])
+    log = list(dumped_transactions(_lines(printed, segments)))
     aborts = [each for each in log if each.ended == "ABORT"]
-    indexes = [each for each in sorted((data / str(place)).glob("*.txnindex")) if each.stat().st_size]
     assert len(indexes) > 1, "the partition has several segments"
     assert len(aborts) > 2
     found = [entry for each in indexes for entry in decode_transaction_index(each.read_bytes(), int(each.stem))]
-    assert found == [tuple(map(int, each)) for each in ABORTED.findall("\n".join(dump_log(broker, indexes)))]
-    snapshots = sorted((data / str(place)).glob("*.snapshot"))
+    assert found == [tuple(map(int, each)) for each in ABORTED.findall("\n".join(_lines(printed, indexes)))]
     entries = [entry for each in snapshots for entry in decode_producer_snapshot(each.read_bytes())]
-    lines = [each for each in dump_log(broker, snapshots) if each.startswith("producerId")]
+    lines = [each for each in _lines(printed, snapshots) if each.startswith("producerId")]
     assert [_shown(each) for each in entries if each.last_offset >= 0] == [
         match.groupdict() for line in lines if (match := PRODUCER.search(line))
     ]

@@ -2,7 +2,7 @@
 
 import re
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -36,16 +36,19 @@ class Dumped:
     marker: int | None = None
 
 
-def dump_log(sandbox: Sandbox, segments: Sequence[Path]) -> list[str]:
-    """The lines that the tool prints of these files: of segments their records, of the others their entries."""
+def dump_files(sandbox: Sandbox, files: Sequence[Path]) -> Mapping[Path, Sequence[str]]:
+    """By file the lines that the tool prints, in one JVM: of segments their records, of the others their entries."""
     main = MAIN[0] if sandbox.spec.version.major >= 4 else MAIN[1]
-    line = [*java_with(jars_of(sandbox)), main, "--print-data-log", "--files", ",".join(map(str, segments))]
+    line = [*java_with(jars_of(sandbox)), main, "--print-data-log", "--files", ",".join(map(str, files))]
     ran = subprocess.run(line, check=False, capture_output=True, text=True, timeout=300)
     assert ran.returncode == 0, ran.stderr[-2000:]
-    return ran.stdout.splitlines()
+    _, *printed = re.split(r"^Dumping (.*)\n", ran.stdout, flags=re.MULTILINE)
+    found = {Path(path): lines.splitlines() for path, lines in zip(printed[::2], printed[1::2], strict=True)}
+    assert [*found] == [*files]
+    return found
 
 
-def dumped_transactions(lines: Sequence[str]) -> Iterator[Dumped]:
+def dumped_transactions(lines: Iterable[str]) -> Iterator[Dumped]:
     """The transactions of one partition, from the batches and markers in these lines."""
     opened: dict[int, Dumped] = {}
     batch: re.Match[str] | None = None
