@@ -2,7 +2,6 @@
 
 import itertools
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,6 @@ from eosctl.clients.wire import Wire
 from eosctl.model.versions import KafkaVersion
 from eosctl.sandbox.jars import DEFAULT_KAFKA_VERSION
 from eosctl.sandbox.properties import SandboxSpec
-from eosctl.sandbox.site import PortLeases
 from tests.commands.conftest import at_terminal, eosctl
 from tests.conftest import FreshName
 from tests.faulty_sandbox import Sandbox
@@ -22,7 +20,7 @@ from tests.integration.migrate_ground import ground
 from tests.integration.mirror_maker import Mirrored
 from tests.integration.mirror_site import Copied, Eosctl
 from tests.integration.strimzi_site import home, lines, operator, resource
-from tests.integration.tls_listeners import TlsBroker, open_tls_listeners
+from tests.integration.tls_listeners import TlsBroker, tls_listening
 from tests.kafka_versions import KafkaVersions, spec_of
 from tests.shared_sandboxes import SharedSandboxes
 
@@ -98,14 +96,6 @@ def three_brokers(shared_sandboxes: SharedSandboxes, kafka_version: str) -> Sand
 def tls_broker(shared_sandboxes: SharedSandboxes, tmp_path_factory: pytest.TempPathFactory) -> TlsBroker:
     """A broker with the listeners of tests.integration.tls_listeners. Shared."""
     return shared_sandboxes.once("TLS", lambda: tls_listening(tmp_path_factory.mktemp("broker")))
-
-
-@contextmanager
-def tls_listening(directory: Path) -> Iterator[TlsBroker]:
-    leases = PortLeases()
-    with Sandbox() as started:
-        yield open_tls_listeners(started, directory, leases)
-    leases.release()
 
 
 @pytest.fixture(scope="module")

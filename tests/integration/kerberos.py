@@ -10,12 +10,10 @@ import pytest
 from eosctl.clients.librdkafka import admin_client
 from eosctl.clients.wire import Wire
 from eosctl.codecs.client_properties import client_properties
-from eosctl.codecs.properties import decode_properties
 from eosctl.errors import ConfigError, NotAuthorized, Unsupported
 from eosctl.sandbox.properties import SandboxSpec
-from eosctl.sandbox.site import PortLeases
 from tests.commands.conftest import eosctl
-from tests.faulty_sandbox import Sandbox
+from tests.faulty_sandbox import ListeningSandbox
 from tests.integration.access import allowed
 from tests.integration.kdc import REALM, realm
 
@@ -41,26 +39,18 @@ def keytab(kerberos):
 @pytest.fixture(scope="module")
 def broker(kerberos):
     """Sandbox and address of a listener that takes tickets for kafka/localhost."""
-    leases, keys = PortLeases(), kerberos.keytab("kafka/localhost")
-    spec = SandboxSpec(broker_java_options=(f"-Djava.security.krb5.conf={kerberos.config}",))
-    with Sandbox(spec) as sandbox:
-        address = f"localhost:{leases.take()}"
-        written = (sandbox.directory / "broker-1" / "server.properties").read_text()
-        own = decode_properties(written, origin="the sandbox")
-        login = f'{MODULE} useKeyTab=true storeKey=true keyTab="{keys}" principal="kafka/localhost@{REALM}";'
-        sandbox.stop_broker(1)
-        sandbox.start_broker(
-            1,
-            {
-                **{key: f"{own[key]},TICKET://{address}" for key in ("listeners", "advertised.listeners")},
-                "listener.security.protocol.map": f"{own['listener.security.protocol.map']},TICKET:SASL_PLAINTEXT",
-                "listener.name.ticket.sasl.enabled.mechanisms": "GSSAPI",
-                "listener.name.ticket.gssapi.sasl.jaas.config": login,
-                "sasl.kerberos.service.name": "kafka",
-            },
-        )
-        yield sandbox, address
-    leases.release()
+    keys = kerberos.keytab("kafka/localhost")
+    settings = {
+        "listener.name.ticket.sasl.enabled.mechanisms": "GSSAPI",
+        "listener.name.ticket.gssapi.sasl.jaas.config": (
+            f'{MODULE} useKeyTab=true storeKey=true keyTab="{keys}" principal="kafka/localhost@{REALM}";'
+        ),
+        "sasl.kerberos.service.name": "kafka",
+    }
+    options = (f"-Djava.security.krb5.conf={kerberos.config}",)
+    spec = SandboxSpec(broker_config=settings, broker_java_options=options)
+    with ListeningSandbox(spec, {"TICKET": "SASL_PLAINTEXT"}, "localhost") as sandbox:
+        yield sandbox, sandbox.addresses["TICKET"]
 
 
 def text(address, options):

@@ -8,10 +8,8 @@ from confluent_kafka import KafkaException
 from eosctl.clients.librdkafka import admin_client
 from eosctl.clients.wire import Wire
 from eosctl.codecs.client_properties import client_properties
-from eosctl.codecs.properties import decode_properties
 from eosctl.errors import NotAuthorized
-from eosctl.sandbox.site import PortLeases
-from tests.faulty_sandbox import Sandbox
+from tests.faulty_sandbox import ListeningSandbox
 from tests.integration.token_issuer import AUDIENCE, CLIENT, SECRET, issuer
 from tests.kafka_versions import spec_of
 
@@ -30,29 +28,18 @@ def provider():
 @pytest.fixture(scope="module")
 def address(provider, kafka_version):
     """A listener that takes the provider's tokens."""
-    leases = PortLeases()
     allowed = f"-Dorg.apache.kafka.sasl.oauthbearer.allowed.urls={provider.jwks_endpoint}"  # wanted from 4.0 on
-    with Sandbox(spec_of(kafka_version, broker_java_options=(allowed,))) as sandbox:
-        where = f"127.0.0.1:{leases.take()}"
-        own = decode_properties(
-            (sandbox.directory / "broker-1" / "server.properties").read_text(), origin="the sandbox"
-        )
-        sandbox.stop_broker(1)
-        sandbox.start_broker(
-            1,
-            {
-                **{key: f"{own[key]},TOKEN://{where}" for key in ("listeners", "advertised.listeners")},
-                "listener.security.protocol.map": f"{own['listener.security.protocol.map']},TOKEN:SASL_PLAINTEXT",
-                f"{LISTENER}.sasl.enabled.mechanisms": "OAUTHBEARER",
-                f"{LISTENER}.oauthbearer.sasl.jaas.config": f"{OAUTH}.OAuthBearerLoginModule required;",
-                f"{LISTENER}.oauthbearer.sasl.server.callback.handler.class": handler(kafka_version, "Validator"),
-                "sasl.oauthbearer.jwks.endpoint.url": provider.jwks_endpoint,
-                "sasl.oauthbearer.expected.audience": AUDIENCE,
-                "sasl.oauthbearer.expected.issuer": provider.url,
-            },
-        )
-        yield where
-    leases.release()
+    settings = {
+        f"{LISTENER}.sasl.enabled.mechanisms": "OAUTHBEARER",
+        f"{LISTENER}.oauthbearer.sasl.jaas.config": f"{OAUTH}.OAuthBearerLoginModule required;",
+        f"{LISTENER}.oauthbearer.sasl.server.callback.handler.class": handler(kafka_version, "Validator"),
+        "sasl.oauthbearer.jwks.endpoint.url": provider.jwks_endpoint,
+        "sasl.oauthbearer.expected.audience": AUDIENCE,
+        "sasl.oauthbearer.expected.issuer": provider.url,
+    }
+    spec = spec_of(kafka_version, broker_config=settings, broker_java_options=(allowed,))
+    with ListeningSandbox(spec, {"TOKEN": "SASL_PLAINTEXT"}) as sandbox:
+        yield sandbox.addresses["TOKEN"]
 
 
 def handler(version, kind):

@@ -1,19 +1,19 @@
 """A broker with a listener for every way to be encrypted and authenticated, and one for every way to fail."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from certificates import PASSWORD, Authority, Holder
-from confluent_kafka.admin import ScramCredentialInfo, ScramMechanism, UserScramCredentialUpsertion
+from confluent_kafka.admin import AdminClient, ScramCredentialInfo, ScramMechanism, UserScramCredentialUpsertion
 
 from eosctl.clients.librdkafka import admin_client
 from eosctl.codecs.client_properties import client_properties
-from eosctl.codecs.properties import decode_properties
-from eosctl.sandbox.site import PortLeases
-from tests.faulty_sandbox import Sandbox
+from eosctl.sandbox.properties import HOST, SandboxSpec
+from tests.faulty_sandbox import ListeningSandbox, Sandbox
+from tests.waiting import eventually
 
-HOST = "127.0.0.1"
 LISTENERS = {
     **dict.fromkeys(("TLS", "MUTUAL", "EXPIRED", "ELSEWHERE", "ONLY_NEW", "ONLY_OLD", "ONLY_GCM"), "SSL"),
     "LOGIN": "SASL_SSL",
@@ -32,9 +32,30 @@ class TlsBroker:
     users: Mapping[str, str]
 
 
-def open_tls_listeners(sandbox: Sandbox, directory: Path, leases: PortLeases) -> TlsBroker:
-    """Starts broker 1 again with the listeners of LISTENERS beside its own; `tool` can log in by SCRAM too."""
-    authority = Authority()
+class TlsSandbox(ListeningSandbox):
+    """One broker with LISTENERS beside its own; `tool` can log in by SCRAM too."""
+
+    def __init__(self, directory: Path) -> None:
+        self.authority = Authority()
+        super().__init__(SandboxSpec(broker_config=_settings(self.authority, directory)), LISTENERS)
+
+    def start(self) -> None:
+        super().start()
+        _let_log_in_by_scram(self)
+
+    def _broker_overrides(self, node: int) -> Mapping[str, str]:
+        own = self._own_properties()["listener.name.sasl_plaintext.plain.sasl.jaas.config"]
+        return {**super()._broker_overrides(node), "listener.name.login.plain.sasl.jaas.config": own}
+
+
+@contextmanager
+def tls_listening(directory: Path) -> Iterator[TlsBroker]:
+    """The broker, as long as the block runs; its keystores are in `directory`."""
+    with TlsSandbox(directory) as sandbox:
+        yield TlsBroker(sandbox.authority, sandbox.addresses, sandbox.users)
+
+
+def _settings(authority: Authority, directory: Path) -> dict[str, str]:
     valid = authority.issue("broker", HOST)
     shown = {
         "TLS": valid,
@@ -44,14 +65,8 @@ def open_tls_listeners(sandbox: Sandbox, directory: Path, leases: PortLeases) ->
         "ELSEWHERE": authority.issue("broker", "elsewhere.example"),
         **dict.fromkeys(("ONLY_NEW", "ONLY_OLD", "ONLY_GCM"), valid),
     }
-    addresses = {name: f"{HOST}:{leases.take()}" for name in LISTENERS}
-    own = decode_properties((sandbox.directory / "broker-1" / "server.properties").read_text(), origin="the sandbox")
-    protocols = ",".join(f"{name}:{protocol}" for name, protocol in LISTENERS.items())
-    added = ",".join(f"{name}://{address}" for name, address in addresses.items())
     trust = authority.truststore(directory / "broker.trust.jks", "JKS")
     settings = {
-        **{key: f"{own[key]},{added}" for key in ("listeners", "advertised.listeners")},
-        "listener.security.protocol.map": f"{own['listener.security.protocol.map']},{protocols}",
         "ssl.truststore.location": str(trust),
         "ssl.truststore.password": PASSWORD,
         "listener.name.mutual.ssl.client.auth": "required",
@@ -60,17 +75,13 @@ def open_tls_listeners(sandbox: Sandbox, directory: Path, leases: PortLeases) ->
         "listener.name.only_gcm.ssl.enabled.protocols": "TLSv1.2",
         "listener.name.only_gcm.ssl.cipher.suites": GCM,
         "listener.name.login.sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-256,SCRAM-SHA-512,OAUTHBEARER",
-        "listener.name.login.plain.sasl.jaas.config": own["listener.name.sasl_plaintext.plain.sasl.jaas.config"],
         "listener.name.login.scram-sha-256.sasl.jaas.config": f"{SCRAM} required;",
         "listener.name.login.scram-sha-512.sasl.jaas.config": f"{SCRAM} required;",
         "listener.name.login.oauthbearer.sasl.jaas.config": f"{UNSECURED} required;",
     }
     for name, holder in shown.items():
         settings |= _keystore(f"listener.name.{name.lower()}.ssl", holder, directory / f"{name}.p12")
-    _let_log_in_by_scram(sandbox)
-    sandbox.stop_broker(1)
-    sandbox.start_broker(1, settings)
-    return TlsBroker(authority, addresses, sandbox.users)
+    return settings
 
 
 def _keystore(prefix: str, holder: Holder, path: Path) -> dict[str, str]:
@@ -90,3 +101,9 @@ def _let_log_in_by_scram(sandbox: Sandbox) -> None:
         change = UserScramCredentialUpsertion("tool", info, sandbox.users["tool"].encode())
         for done in admin.alter_user_scram_credentials([change]).values():
             done.result(30)
+    eventually(lambda: _has_both(admin), "the broker's knowledge of the credentials")
+
+
+def _has_both(admin: AdminClient) -> bool:
+    described = admin.describe_user_scram_credentials(["tool"])["tool"].result(30)
+    return len(described.scram_credential_infos) == 2
