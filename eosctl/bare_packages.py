@@ -6,6 +6,7 @@ the first name that is no submodule runs its __init__.py after all. So does the 
 import for functions that commands seldom call, as Typer does `subprocess`. Only the time differs.
 """
 
+import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
@@ -46,6 +47,7 @@ SELDOM_USED: Final = frozenset(
         "importlib.resources",
         "lzma",
         "msgspec.inspect",
+        "platform",
         "secrets",
         "shutil",
         "ssl",
@@ -100,6 +102,7 @@ ELSEWHERE: Final[Mapping[str, Mapping[str, str]]] = {
         **dict.fromkeys(("RemoteProtocolError", "TimeoutException", "UnsupportedProtocol"), _EXCEPTIONS),
     },
     "importlib.resources": {"read_text": __name__},
+    "platform": {"system": __name__},
     "typing_extensions": dict.fromkeys(("NotRequired", "Required", "get_type_hints"), "typing"),
 }
 """Names that need not run the module: the module that has them, too."""
@@ -129,6 +132,11 @@ def read_text(package: str | ModuleType, name: str, encoding: str = "utf-8", err
     module = import_module(package) if isinstance(package, str) else package
     data: bytes = module.__spec__.loader.get_data(f"{module.__path__[0]}/{name}")  # type: ignore[union-attr]  # a package's can
     return data.decode(encoding, errors)
+
+
+def system() -> str:
+    """The operating system's name, as platform.system gives it, for uuid, which asks where it is not Windows."""
+    return os.uname().sysname
 
 
 def _importer() -> str:

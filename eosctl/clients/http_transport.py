@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import httpcore
 
-from eosctl.clients.deadline import look_up
+from eosctl.clients.deadline import in_ascii, look_up
 from eosctl.clients.http_url import HttpUrl
 from eosctl.version import __version__
 
@@ -186,7 +186,8 @@ class _Backend(httpcore.NetworkBackend):
         for address in addresses:
             try:
                 left = _left(timeout, httpcore.ConnectTimeout)
-                stream = self._sockets.connect_tcp(address, port, left, local_address, socket_options or ())
+                place: Any = in_ascii(address)  # as the socket module takes it
+                stream = self._sockets.connect_tcp(place, port, left, local_address, socket_options or ())
                 self.opened += 1
                 return _Stream(stream)
             except httpcore.ConnectError as error:

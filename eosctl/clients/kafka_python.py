@@ -22,7 +22,7 @@ from kafka.protocol.metadata import ApiVersionsResponse
 from kafka.protocol.parser import KafkaProtocol
 from kafka.protocol.schemas.fields.struct import StructField
 
-from eosctl.clients.deadline import look_up
+from eosctl.clients.deadline import in_ascii, look_up
 from eosctl.errors import ConfigError
 from eosctl.model.client_properties import ClientProperties, is_broker_address
 from eosctl.version import __version__
@@ -347,6 +347,9 @@ kafka.net.selector.log_trace = _no_trace
 
 class ClosingSocket(KafkaNetSocket):  # type: ignore[misc]  # the library is untyped
     SCHEMES = (CLOSING_SCHEME,)
+
+    def dns_lookup(self, host: str, port: int, raise_error: bool = False) -> Any:  # noqa: ANN401  # untyped library
+        return super().dns_lookup(in_ascii(host), port, raise_error)
 
     async def sock_connect(self, net: Any, sock: Any, sockaddr: Any, timeout_at: float | None = None) -> Any:  # noqa: ANN401  # untyped library
         try:

@@ -192,7 +192,7 @@ class Attack:
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
             resolve = socket.getaddrinfo
             socket.getaddrinfo = lambda host, *more, **named: resolve(
-                "127.0.0.1" if host == ELSEWHERE else host, *more, **named
+                "127.0.0.1" if host in {ELSEWHERE, ELSEWHERE.encode()} else host, *more, **named
             )
             with out.open("w") as stdout, (self.home / "err").open("w") as stderr, Path(os.devnull).open() as stdin:
                 return run(args, terminal_of(stdin, stdout, stderr, {}))

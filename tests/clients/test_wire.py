@@ -426,8 +426,8 @@ def silent_name_server(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """A host whose name is looked up for ever."""
     real, over = socket.getaddrinfo, Event()
 
-    def look_up(host: str, *args: Any, **options: Any) -> Any:
-        if host == "broker.example":
+    def look_up(host: str | bytes, *args: Any, **options: Any) -> Any:
+        if host == b"broker.example":
             over.wait(60)
             raise socket.gaierror(socket.EAI_AGAIN, "Temporary failure in name resolution")
         return real(host, *args, **options)

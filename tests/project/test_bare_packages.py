@@ -1,17 +1,18 @@
 """Modules that are opened without running them differ from whole ones in time alone."""
 
+import platform
 import subprocess
 import sys
 from importlib import import_module, resources
 
 import pytest
 
-from eosctl.bare_packages import CALLED, ELSEWHERE, read_text
+from eosctl.bare_packages import CALLED, ELSEWHERE, read_text, system
 
 CONNECTED = {"_ssl", "_hashlib", "kafka.net.sasl.scram", "kafka.metrics", "kafka.protocol.consumer.group"}
 """Modules of other logins and protections than those of a plain connection, and of work that eosctl leaves alone."""
-HELPFUL = {"difflib", "gettext", "shutil", "textwrap", "typer.completion"}
-"""Modules of help, and of names like one that is not known."""
+UNUSED = {"difflib", "gettext", "importlib.resources", "platform", "shutil", "textwrap", "typer.completion"}
+"""Modules of help, of names like one that is not known, and of other systems."""
 
 
 @pytest.mark.parametrize("name", ELSEWHERE["httpcore"])
@@ -30,6 +31,10 @@ def test_a_file_of_a_package_has_the_text_that_importlib_reads():
     assert len(names) > 90
     for name in names:
         assert read_text(package, name) == read_text(import_module(package), name) == resources.read_text(package, name)
+
+
+def test_the_operating_system_has_the_name_that_platform_gives():
+    assert system() == platform.system()
 
 
 def run(code):
@@ -54,4 +59,4 @@ def test_a_plain_connection_loads_neither_tls_nor_logins_nor_help():
     code += "from eosctl.__main__ import main; main()"
     loaded = set(run(code).stderr.partition("LOADED ")[2].split())
     assert "kafka.net.connection" in loaded
-    assert loaded & (CONNECTED | HELPFUL) == set()
+    assert loaded & (CONNECTED | UNUSED) == set()

@@ -271,8 +271,8 @@ def test_a_name_that_leads_elsewhere_at_the_second_connection_is_not_connected_t
 
     genuine = socket.getaddrinfo
 
-    def getaddrinfo(host: str, port: int, *more: Any, **named: Any) -> list[Any]:
-        if host != "evil.example":
+    def getaddrinfo(host: str | bytes, port: int, *more: Any, **named: Any) -> list[Any]:
+        if host != b"evil.example":
             return list(genuine(host, port, *more, **named))
         resolved.append(next(answers))
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (resolved[-1], port))]
