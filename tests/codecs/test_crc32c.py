@@ -1,11 +1,13 @@
 """CRC-32C by whichever library is the fastest here."""
 
+import sys
+
 import google_crc32c
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eosctl.codecs.record_batches import crc32c
+from eosctl.codecs.record_batches import SMALL, _small_crc32c, crc32c
 
 
 @pytest.fixture(autouse=True)
@@ -29,8 +31,15 @@ def test_where_no_wheel_fits_the_loop_in_python_is_not_taken(monkeypatch):
     assert crc32c() is not google_crc32c.value
 
 
-@given(st.binary(max_size=3000))
+@given(st.binary(max_size=SMALL))
 def test_both_libraries_agree(data):
     from aiokafka.record.util import calc_crc32c
 
-    assert crc32c()(data) == calc_crc32c(data)
+    assert crc32c()(data) == _small_crc32c()(data) == calc_crc32c(data)
+
+
+def test_a_small_batch_needs_the_other_library_only_where_aiokafka_is_not_in_c(monkeypatch):
+    assert _small_crc32c.__wrapped__()(bytes(32)) == 0x8A9136AA
+    assert _small_crc32c.__wrapped__() is not crc32c()
+    monkeypatch.setitem(sys.modules, "aiokafka.record._crecords.cutil", None)
+    assert _small_crc32c.__wrapped__() is crc32c()
