@@ -25,7 +25,7 @@ from eosctl.codecs.connector_files import connector_of, worker_of
 from eosctl.model.acl_plan import AclDifference, AclPlan, AclReport, AclRequest, PlannedPhase
 from eosctl.model.acls import AclBinding, Operation, transactional_id
 from eosctl.model.client_roles import ConnectCluster
-from eosctl.model.offsets import SourceSupport
+from eosctl.model.workers import SourceSupport
 from eosctl.planning.acl_difference import compare_acls, plan_acl_changes
 from eosctl.planning.acls import plan_acls
 from eosctl.render.answers.acls import view_acl_plan

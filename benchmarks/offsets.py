@@ -110,7 +110,7 @@ def eosctl(servers: str) -> None:
     from io import StringIO
 
     from eosctl.cli import tune_gc
-    from eosctl.model.offsets import SourceSupport
+    from eosctl.model.workers import SourceSupport
     from eosctl.operations.offset_stores import OffsetsRequest
     from eosctl.operations.offsets import show_offsets
     from eosctl.operations.session import Session, gc_paused

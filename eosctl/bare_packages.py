@@ -64,16 +64,21 @@ SELDOM_USED: Final = frozenset(
 """Modules that only the program opens bare: another one that imports eosctl may replace names of theirs."""
 OWN: Final = frozenset(
     {
+        "eosctl.analysis.config_topic",
+        "eosctl.analysis.output_topics",
         "eosctl.clients.rest",
+        "eosctl.codecs.config_topic",
         "eosctl.codecs.groups",
         "eosctl.codecs.profiles",
         "eosctl.codecs.record_batches",
         "eosctl.executors.files",
         "eosctl.model.acls",
+        "eosctl.model.config_topic",
         "eosctl.model.evidence",
         "eosctl.model.hanging",
         "eosctl.model.preconditions",
         "eosctl.model.transaction_log",
+        "eosctl.model.offsets",
         "eosctl.operations.decisions",
         "eosctl.sources.audit_log",
         "eosctl.sources.connect_rest",

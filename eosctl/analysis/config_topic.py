@@ -21,10 +21,9 @@ Rules, applied record by record:
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Final
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from eosctl.errors import UsageError
@@ -108,8 +107,7 @@ def of_a_config_topic(records: Iterable[ConfigRecord]) -> Iterator[ConfigRecord]
     yield from following
 
 
-@dataclass(slots=True)
-class _Connector:
+class _Connector(Struct):
     """The present state of one name; the fields are those of ConnectorState, in its order."""
 
     config: Properties | None = None

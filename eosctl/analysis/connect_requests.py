@@ -13,9 +13,9 @@ from typing import Final
 from msgspec import Struct
 
 from eosctl.late_pattern import late_pattern
-from eosctl.model.connectors import connector_path
 from eosctl.model.report import ANY_BROKER
 from eosctl.model.versions import NEWEST, KafkaVersion
+from eosctl.model.workers import connector_path
 
 SHOWN: Final = 10
 RESTARTS_ON_ANY_CHANGE: Final = KafkaVersion(3, 7, 1)

@@ -25,7 +25,7 @@ from eosctl.model.connector_description import (
     ListedConnector,
     TaskStates,
 )
-from eosctl.model.connectors import ConnectorType, TargetState, connector_path
+from eosctl.model.connectors import ConnectorType, TargetState
 from eosctl.model.evidence import Evidence
 from eosctl.model.groups import ConnectGroup
 from eosctl.model.hanging import LastStableOffsets
@@ -39,7 +39,7 @@ from eosctl.model.text import first_few
 from eosctl.model.times import ClusterClock, lasting
 from eosctl.model.transaction_log import CommitHistory
 from eosctl.model.transactions import TransactionDescription
-from eosctl.model.workers import ConnectorStatus, TaskStatus, WrittenStatus, host_port
+from eosctl.model.workers import ConnectorStatus, TaskStatus, WrittenStatus, connector_path, host_port
 
 FAILED: Final = "FAILED"
 RUNNING: Final = "RUNNING"

@@ -17,8 +17,8 @@ from typing import Final
 from eosctl.analysis.connect_errors import CONNECT_ERRORS, HANGING, RESTART
 from eosctl.analysis.kafka_errors import explain_classes
 from eosctl.late_pattern import late_pattern
-from eosctl.model.connectors import connector_path
 from eosctl.model.report import ErrorPattern, Explanation
+from eosctl.model.workers import connector_path
 
 # Errors of transactional producers, of their coordinators and of zombie fencing.
 #

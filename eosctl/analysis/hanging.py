@@ -21,10 +21,9 @@ clock differs from the cluster's, a transaction that looks young may be old. Of 
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from eosctl.model.connectors import OFFSETS_TOPIC, ConnectorState
@@ -200,8 +199,7 @@ class Marked(NamedTuple):
     marked_ms: int
 
 
-@dataclass(slots=True)
-class _LoggedProducer:
+class _LoggedProducer(Struct):
     """The first remaining record of the ID that held a producer ID, the last state under it, and its decisions."""
 
     first: TransactionLogRecord

@@ -1,5 +1,7 @@
 """Derives the answer of inspect-config from the config topic, read once."""
 
+from __future__ import annotations
+
 import unicodedata
 from collections.abc import Callable, Collection, Iterator, Mapping
 from itertools import chain
@@ -7,11 +9,11 @@ from typing import Final
 
 from msgspec import Struct
 
+from eosctl.analysis import output_topics
 from eosctl.analysis.catalogue import internal_topics as kinds
 from eosctl.analysis.catalogue.internal_topics import CLEANUP, IMPOSSIBLE_CONNECTOR
 from eosctl.analysis.config_topic import Survey
 from eosctl.analysis.connect_requests import for_connector, restart_tasks
-from eosctl.analysis.output_topics import named_or_configured
 from eosctl.model.client_properties import HIDDEN, is_broker_address, split_list
 from eosctl.model.client_roles import SERVERS, ConnectorConfig, as_properties
 from eosctl.model.config_topic import (
@@ -23,7 +25,7 @@ from eosctl.model.config_topic import (
     NextStartRule,
     RecordKind,
 )
-from eosctl.model.connectors import OFFSETS_TOPIC, ConnectorState, ConnectorType, TargetState, connector_path
+from eosctl.model.connectors import OFFSETS_TOPIC, ConnectorState, ConnectorType, TargetState
 from eosctl.model.names import ConnectorTaskId, is_topic_name, task_transactional_id
 from eosctl.model.report import Finding, FindingKind, Severity, worst_first
 from eosctl.model.skipped import Skipped, not_asked
@@ -32,6 +34,7 @@ from eosctl.model.times import rfc3339
 from eosctl.model.topics import PartitionOffsets, TopicFacts
 from eosctl.model.versions import KafkaVersion
 from eosctl.model.whole_numbers import MOST_TASKS, whole
+from eosctl.model.workers import connector_path
 
 
 class _Case(Struct, frozen=True):
@@ -279,7 +282,7 @@ def _source(state: ConnectorState, group_id: str | None) -> tuple[NextStartRule,
 
 
 def _resumed(state: ConnectorState) -> str:
-    if state.target_state is TargetState.STOPPED and state.task_count_record == 1:
+    if state.is_stopped and state.task_count_record == 1:
         return " (none if it resumes with one task)"
     return ""
 
@@ -644,7 +647,7 @@ def _topics(connector: ConnectorConfig) -> Iterator[tuple[str, str]]:
     if OFFSETS_TOPIC in connector.properties:
         yield OFFSETS_TOPIC, connector.get(OFFSETS_TOPIC)
     if connector.class_name == FILE_SOURCE:
-        yield from (("topic", pattern.name) for pattern in named_or_configured(connector))
+        yield from (("topic", pattern.name) for pattern in output_topics.named_or_configured(connector))
 
 
 def _shown(text: str) -> str:

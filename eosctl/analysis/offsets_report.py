@@ -21,7 +21,6 @@ from eosctl.model.client_roles import ConnectorConfig, as_properties
 from eosctl.model.offsets import (
     ByPhase,
     ConnectorOffsets,
-    KnownPhase,
     MalformedKey,
     MalformedValue,
     MergedOffset,
@@ -37,6 +36,7 @@ from eosctl.model.report import Details, Finding, Severity, worst_first
 from eosctl.model.skipped import Skipped, not_asked
 from eosctl.model.text import pluralize
 from eosctl.model.versions import EXACTLY_ONCE_SOURCES, STOPPED_STATE, KafkaVersion
+from eosctl.model.workers import KnownPhase
 
 YOUNG_MS: Final = 60_000
 EXAMPLES: Final = 10

@@ -10,12 +10,14 @@
 6. Where the config names none, those that Connect saw the connector use (KIP-558).
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
 from typing import Final
 
 from eosctl.analysis.client_configs import worker_client
 from eosctl.late_pattern import late_pattern
-from eosctl.model.acls import WILDCARD, PatternType, ResourcePattern, topic
+from eosctl.model import acls
 from eosctl.model.client_properties import split_list
 from eosctl.model.client_roles import ConnectCluster, ConnectorConfig, server_set
 from eosctl.model.connectors import HISTORY_KEEPERS, iceberg_sink
@@ -42,20 +44,20 @@ def is_debezium_source(connector: ConnectorConfig) -> bool:
     return connector.get("connector.class").startswith(PACKAGE) and not connector.is_sink
 
 
-def debezium_topics(connector: ConnectorConfig) -> Iterator[ResourcePattern]:
+def debezium_topics(connector: ConnectorConfig) -> Iterator[acls.ResourcePattern]:
     """The topics that the connector writes to, as far as its config shows (rules 1 to 5)."""
     prefix, delimiter = connector.get("topic.prefix"), connector.get("topic.delimiter") or "."
     if prefix and not _names_otherwise(connector):
-        yield topic(prefix + delimiter, PatternType.PREFIXED)
+        yield acls.topic(prefix + delimiter, acls.PatternType.PREFIXED)
         if connector.class_name in HISTORY_KEEPERS and _is_true(connector, "include.schema.changes", "true"):
-            yield topic(prefix)
+            yield acls.topic(prefix)
         if connector.get("heartbeat.interval.ms", "0").strip() not in {"", "0"}:
             beginning = connector.get("topic.heartbeat.prefix") or "__debezium-heartbeat"
-            yield topic(f"{beginning}{delimiter}{prefix}")
+            yield acls.topic(f"{beginning}{delimiter}{prefix}")
     if "sink" in split_list(connector.get("notification.enabled.channels")) and connector.get(
         "notification.sink.topic.name"
     ):
-        yield topic(connector.get("notification.sink.topic.name"))
+        yield acls.topic(connector.get("notification.sink.topic.name"))
 
 
 def signals_topic(connector: ConnectorConfig) -> str | None:
@@ -89,12 +91,12 @@ _SPECIAL: Final = late_pattern(r"\.[*+?{]|[\\^$|?*+()\[\]{}]")
 ROUTERS: Final = ("RegexRouter", "TimestampRouter", "ExtractTopic", "EventRouter", "ByLogicalTableRouter")
 
 
-def output_topics(connector: ConnectorConfig) -> tuple[ResourcePattern, ...]:
+def output_topics(connector: ConnectorConfig) -> tuple[acls.ResourcePattern, ...]:
     """Patterns of the topics that the connector writes records to; empty where they are not known."""
-    return named_or_configured(connector) or tuple(map(topic, connector.active_topics))
+    return named_or_configured(connector) or tuple(map(acls.topic, connector.active_topics))
 
 
-def named_or_configured(connector: ConnectorConfig) -> tuple[ResourcePattern, ...]:
+def named_or_configured(connector: ConnectorConfig) -> tuple[acls.ResourcePattern, ...]:
     """Patterns that the user named, otherwise those in the config; empty if it shows none."""
     if connector.topics:
         return tuple(map(named_pattern, connector.topics))
@@ -103,11 +105,11 @@ def named_or_configured(connector: ConnectorConfig) -> tuple[ResourcePattern, ..
     return tuple(_configured(connector))
 
 
-def named_pattern(name: str) -> ResourcePattern:
+def named_pattern(name: str) -> acls.ResourcePattern:
     """The pattern of `name` on a command line: a trailing `*` makes a prefix."""
     if name.endswith("*") and len(name) > 1:
-        return topic(name[:-1], PatternType.PREFIXED)
-    return topic(name)
+        return acls.topic(name[:-1], acls.PatternType.PREFIXED)
+    return acls.topic(name)
 
 
 def renames_topics(connector: ConnectorConfig) -> bool:
@@ -125,24 +127,24 @@ def _policy(connector: ConnectorConfig) -> str:
     return connector.get("replication.policy.class").rpartition(".")[2] or DEFAULT_POLICY
 
 
-def _configured(connector: ConnectorConfig) -> Iterator[ResourcePattern]:
+def _configured(connector: ConnectorConfig) -> Iterator[acls.ResourcePattern]:
     match connector.class_name:
         case "MirrorSource":
             yield from mirrored_topics(connector)
         case "MirrorCheckpoint":
-            yield topic(checkpoints_topic(connector))
+            yield acls.topic(checkpoints_topic(connector))
         case "MirrorHeartbeat":
-            yield topic(HEARTBEATS)
+            yield acls.topic(HEARTBEATS)
         case _ if is_debezium_source(connector):
             yield from debezium_topics(connector)
         case _:
             for setting in NAMING_SETTINGS:
-                yield from map(topic, split_list(connector.get(setting)))
+                yield from map(acls.topic, split_list(connector.get(setting)))
             if connector.get("topic.prefix"):
-                yield topic(connector.get("topic.prefix"), PatternType.PREFIXED)
+                yield acls.topic(connector.get("topic.prefix"), acls.PatternType.PREFIXED)
 
 
-def mirrored_topics(connector: ConnectorConfig) -> Iterator[ResourcePattern]:
+def mirrored_topics(connector: ConnectorConfig) -> Iterator[acls.ResourcePattern]:
     """The target cluster's names of MirrorSource's `topics` (ReplicationPolicy.formatRemoteTopic).
 
     Where the policy is unknown, the names that the user gave.
@@ -153,18 +155,18 @@ def mirrored_topics(connector: ConnectorConfig) -> Iterator[ResourcePattern]:
     prefix = _alias_prefix(connector)
     for pattern in source_topics(connector):
         if pattern.is_wildcard:
-            yield topic(prefix, PatternType.PREFIXED) if prefix else pattern
+            yield acls.topic(prefix, acls.PatternType.PREFIXED) if prefix else pattern
         else:
-            yield topic(prefix + pattern.name, pattern.pattern_type)
+            yield acls.topic(prefix + pattern.name, pattern.pattern_type)
 
 
-def source_topics(connector: ConnectorConfig) -> Iterator[ResourcePattern]:
+def source_topics(connector: ConnectorConfig) -> Iterator[acls.ResourcePattern]:
     """The topics that MirrorSource reads in the source cluster."""
     for regex in split_list(connector.get("topics", ".*")):
         yield from regex_patterns(regex)
 
 
-def regex_patterns(regex: str) -> Iterator[ResourcePattern]:
+def regex_patterns(regex: str) -> Iterator[acls.ResourcePattern]:
     """The narrowest patterns that hold all topics of a regular expression: the literal start of each branch.
 
     It has to match whole names, so `^` at its beginning and `$` at its end say nothing.
@@ -173,9 +175,9 @@ def regex_patterns(regex: str) -> Iterator[ResourcePattern]:
     for branch in branches:
         start, is_whole = _literal_start(branch.removeprefix("^").removesuffix("$"))
         if is_whole:
-            yield topic(start)
+            yield acls.topic(start)
         else:
-            yield topic(start, PatternType.PREFIXED) if start else topic(WILDCARD)
+            yield acls.topic(start, acls.PatternType.PREFIXED) if start else acls.topic(acls.WILDCARD)
 
 
 def checkpoints_topic(connector: ConnectorConfig) -> str:
@@ -206,7 +208,7 @@ def heartbeats_topics(alias: str, flows: Sequence[ConnectorConfig], passed: froz
 def mirrors_heartbeats(connector: ConnectorConfig, name: str) -> bool:
     """Whether MirrorSource mirrors this heartbeats topic (MirrorSourceConnector.shouldReplicateTopic, KIP-1074)."""
     is_off = connector.get("heartbeats.replication.enabled", "true").strip().lower() == "false"
-    return not is_off or any(each.covers(topic(name)) for each in source_topics(connector))
+    return not is_off or any(each.covers(acls.topic(name)) for each in source_topics(connector))
 
 
 def offset_syncs_topic(connector: ConnectorConfig) -> str:
@@ -269,5 +271,7 @@ def topics_of(clusters: Sequence[ConnectCluster]) -> frozenset[str]:
             names.add(iceberg.control_topic)
         if not connector.is_sink:
             patterns = output_topics(connector)
-            names |= {each.name for each in patterns if each.pattern_type is PatternType.LITERAL and each.name != "*"}
+            names |= {
+                each.name for each in patterns if each.pattern_type is acls.PatternType.LITERAL and each.name != "*"
+            }
     return frozenset(names)

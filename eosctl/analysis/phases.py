@@ -13,9 +13,9 @@ from msgspec.structs import replace
 from eosctl.model.client_properties import Property
 from eosctl.model.client_roles import ConnectCluster, WorkerConfig
 from eosctl.model.evidence import Properties, WorkerEvidence, declared_support
-from eosctl.model.offsets import SOURCE_SUPPORT, SourceSupport
 from eosctl.model.rules import Phase, WorkerPhase
 from eosctl.model.skipped import Skipped, not_asked
+from eosctl.model.workers import SOURCE_SUPPORT, SourceSupport
 
 Workers = Mapping[str, WorkerEvidence | Skipped] | Skipped
 NO_WORKER = not_asked("no worker was queried")

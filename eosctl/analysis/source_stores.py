@@ -38,10 +38,11 @@ from eosctl.model.client_roles import (
 )
 from eosctl.model.connectors import OFFSETS_TOPIC
 from eosctl.model.names import is_topic_name
-from eosctl.model.offsets import KnownPhase, OffsetStore, OffsetStores, StorePlace, WorkerSettings
+from eosctl.model.offsets import OffsetStore, OffsetStores, StorePlace, WorkerSettings
 from eosctl.model.records import IsolationLevel
 from eosctl.model.skipped import Skipped
 from eosctl.model.versions import EXACTLY_ONCE_SOURCES
+from eosctl.model.workers import KnownPhase
 
 ISOLATION_LEVEL: Final = "isolation.level"
 

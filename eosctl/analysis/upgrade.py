@@ -25,11 +25,11 @@ from eosctl.analysis.rules.registry import EXPECTED_WHILE_ROLLING, RULES, diagno
 from eosctl.analysis.rules.settings import EPOCH_FOR_EACH, FEATURE, ended_with_version_2
 from eosctl.model.connectors import OFFSETS_TOPIC
 from eosctl.model.evidence import Evidence
-from eosctl.model.offsets import SourceSupport
 from eosctl.model.report import Finding, Severity, Uncertainty
 from eosctl.model.rules import Diagnosis, FeatureLevel, Phase, RollingStep, Rule, UpgradeCheck, Verdict, WorkerPhase
 from eosctl.model.skipped import Coverage, Skipped
 from eosctl.model.text import first_few, pluralize
+from eosctl.model.workers import SourceSupport
 
 NOTHING: Final = Coverage()
 RANK: Final = {Phase.DISABLED: 0, Phase.PREPARING: 1, Phase.ENABLED: 2}

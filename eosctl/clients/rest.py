@@ -1,5 +1,7 @@
 """HTTP to Connect workers: JSON in and out, tried again during a rebalance, every failure an EosctlError."""
 
+from __future__ import annotations
+
 import json
 import time
 import unicodedata
@@ -36,8 +38,8 @@ from eosctl.errors import (
     UsageError,
     WaitTimedOut,
 )
-from eosctl.model.connectors import connector_path
-from eosctl.model.offsets import ConnectorOffset
+from eosctl.model import offsets as source_offsets
+from eosctl.model.workers import connector_path
 
 if TYPE_CHECKING:
     from eosctl.clients.http_transport import HttpAnswer, HttpClient, HttpRequest
@@ -219,7 +221,7 @@ class RestClient:
             raise InternalAddress(f"{self.url} is not asked: {error}") from error
         return RestResponse(answer.status, self._decode(path, answer), answer.location)
 
-    def _followed(self, request: "HttpRequest", send: Callable[["HttpRequest"], "HttpAnswer"]) -> "HttpAnswer":
+    def _followed(self, request: HttpRequest, send: Callable[[HttpRequest], HttpAnswer]) -> HttpAnswer:
         """The answer, after the redirects that are followed; Unreachable where these are too many."""
         for _ in range(MOST_REDIRECTS):
             with self._address.requests.blocking(request.method, str(request.url)) as outcome:
@@ -231,7 +233,7 @@ class RestClient:
             request = request._replace(url=onward)
         raise Unreachable(f"{self.url} redirected a request {MOST_REDIRECTS} times without an end")
 
-    def _onward(self, request: "HttpRequest", answer: "HttpAnswer") -> HttpUrl | None:
+    def _onward(self, request: HttpRequest, answer: HttpAnswer) -> HttpUrl | None:
         """The target of a redirected GET on the same scheme, host and port; None if it is not followed."""
 
         if request.method != "GET" or answer.status not in REDIRECTS or isinstance(self._address, DiscoveredUrl):
@@ -251,7 +253,7 @@ class RestClient:
             "of your workers, give it as --connect-url",
         )
 
-    def _client(self) -> "HttpClient":
+    def _client(self) -> HttpClient:
         from eosctl.clients.http_transport import HttpClient
 
         if self._http is None:
@@ -260,7 +262,7 @@ class RestClient:
             self._http = HttpClient(base, context, identity.basic_auth, self._address.against)
         return self._http
 
-    def _decode(self, path: str, answer: "HttpAnswer") -> object:
+    def _decode(self, path: str, answer: HttpAnswer) -> object:
         if not answer.content:
             return None
         try:
@@ -392,7 +394,7 @@ def _is_control(char: str) -> bool:
     return unicodedata.category(char) == "Cc"
 
 
-def answered_offsets(rest: RestClient, connector: str) -> tuple[ConnectorOffset, ...] | None:
+def answered_offsets(rest: RestClient, connector: str) -> tuple[source_offsets.ConnectorOffset, ...] | None:
     """`GET /connectors/C/offsets` of a source connector; None from a worker that has no answer (404, before 3.5)."""
     path = f"{connector_path(connector)}/offsets"
     try:
@@ -401,6 +403,8 @@ def answered_offsets(rest: RestClient, connector: str) -> tuple[ConnectorOffset,
         return None
     with decoding(f"{rest.url}{path} answered an entry that is not an offset's"):
         return tuple(
-            ConnectorOffset(object_of(each["partition"]), None if each["offset"] is None else object_of(each["offset"]))
+            source_offsets.ConnectorOffset(
+                object_of(each["partition"]), None if each["offset"] is None else object_of(each["offset"])
+            )
             for each in list_of(object_of(body)["offsets"])
         )

@@ -28,8 +28,8 @@ from eosctl.errors import ConfigError
 from eosctl.late_pattern import late_pattern
 from eosctl.model.client_properties import HIDDEN, MIRROR_CLIENT_KEYS, REFERENCE, Property, split_list
 from eosctl.model.client_roles import ConnectCluster, ConnectorConfig, WorkerConfig
-from eosctl.model.offsets import SOURCE_SUPPORT, SourceSupport
 from eosctl.model.strimzi import CLUSTER_LABEL, KAFKA_MIRROR_MAKER_2
+from eosctl.model.workers import SOURCE_SUPPORT, SourceSupport
 
 
 def decode_connectors(text: str, origin: str, *, name: str | None = None) -> tuple[ConnectorConfig, ...]:

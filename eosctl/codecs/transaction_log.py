@@ -20,13 +20,15 @@ plus one, 0 for null. Status: 0 Empty, 1 Ongoing, 2 PrepareCommit, 3 PrepareAbor
    reader does not look at them.
 """
 
+from __future__ import annotations
+
 from struct import Struct
 from typing import Final
 
 from eosctl.errors import Undecodable
+from eosctl.model import transaction_log
 from eosctl.model.names import TRANSACTION_LOG, ProducerIdAndEpoch, TopicPartition
 from eosctl.model.records import Entry
-from eosctl.model.transaction_log import LogRecord, NewerLogRecord, TransactionLogRecord, TransactionLogValue
 from eosctl.model.transactions import TransactionState
 
 INT16: Final = Struct(">h")
@@ -86,7 +88,7 @@ def encode_transaction_log_key(transactional_id: str) -> bytes:
     return INT16.pack(KEY_VERSION) + INT16.pack(len(text)) + text
 
 
-def decode_transaction_log_value(value: bytes) -> TransactionLogValue:
+def decode_transaction_log_value(value: bytes) -> transaction_log.TransactionLogValue:
     """The logged state of a transactional ID. Raises Undecodable with the reason, and nothing else, for other bytes."""
     data = MessageBytes(value)
     version, *fixed = data.several(HEAD if len(value) >= HEAD.size else INT16)
@@ -101,8 +103,10 @@ def decode_transaction_log_value(value: bytes) -> TransactionLogValue:
     data.end()
     producer, state = ProducerIdAndEpoch(producer_id, epoch), STATES[status]
     if not tagged:
-        return TransactionLogValue(version, producer, timeout_ms, state, partitions, last_update_ms, start_ms)
-    return TransactionLogValue(
+        return transaction_log.TransactionLogValue(
+            version, producer, timeout_ms, state, partitions, last_update_ms, start_ms
+        )
+    return transaction_log.TransactionLogValue(
         version=version,
         producer=producer,
         timeout_ms=timeout_ms,
@@ -217,17 +221,17 @@ class MessageBytes:
             raise Undecodable(f"{len(self._data) - self._place} bytes are left over")
 
 
-def decode_log_record(partition: int, record: Entry) -> LogRecord:
+def decode_log_record(partition: int, record: Entry) -> transaction_log.LogRecord:
     """One record of the log, by its place. Raises Undecodable naming partition and offset."""
     try:
         key = record.key or b""
         if key[: INT16.size] != _KEY_OF_ANY_ID and (version := version_of(key)) > KEY_VERSION:
-            return NewerLogRecord(partition, record.offset, version)
+            return transaction_log.NewerLogRecord(partition, record.offset, version)
         name = decode_transaction_log_key(key)
         is_known = record.value is None or record.value[: INT16.size] in _KNOWN_VALUES
         if not is_known and (version := version_of(record.value or b"")) > NEWEST_VALUE:
-            return NewerLogRecord(partition, record.offset, version, name)
+            return transaction_log.NewerLogRecord(partition, record.offset, version, name)
         value = None if record.value is None else decode_transaction_log_value(record.value)
     except Undecodable as error:
         raise Undecodable(error.reason, topic=TRANSACTION_LOG, partition=partition, offset=record.offset) from error
-    return TransactionLogRecord(partition, record.offset, record.timestamp, name, value)
+    return transaction_log.TransactionLogRecord(partition, record.offset, record.timestamp, name, value)

@@ -13,7 +13,7 @@ from eosctl.errors import UsageError
 from eosctl.model.acl_plan import AclReport
 from eosctl.model.acls import PatternType
 from eosctl.model.client_roles import StreamsApplication
-from eosctl.model.offsets import SourceSupport
+from eosctl.model.workers import SourceSupport
 from eosctl.operations.session import Session
 from eosctl.render.answers.acls import PLAN_TABLE, AclFormat, EmitOptions, emit_acl_plan, leaving_out, view_acl_plan
 from eosctl.render.document import Document

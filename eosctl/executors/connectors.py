@@ -14,7 +14,6 @@ from eosctl.clients.rest_identity import decoding, list_of, object_of, sanitized
 from eosctl.codecs.connector_files import config_digest, decode_connector
 from eosctl.errors import Refused, Unsupported, WaitTimedOut
 from eosctl.executors.apply import Recheck
-from eosctl.model.connectors import connector_path
 from eosctl.model.names import Side
 from eosctl.model.offsets import ConnectorOffset, Entry
 from eosctl.model.plan import (
@@ -27,6 +26,7 @@ from eosctl.model.plan import (
 )
 from eosctl.model.text import pluralize
 from eosctl.model.versions import INITIAL_STATE, STOPPED_STATE, KafkaVersion
+from eosctl.model.workers import connector_path
 
 POLL_S: Final = 0.2
 AGAIN_S: Final = 5.0

@@ -14,9 +14,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from time import monotonic
 from typing import TYPE_CHECKING, Final, NamedTuple
+
+from msgspec import Struct
 
 from eosctl.clients import errors
 from eosctl.clients.errors import code_name
@@ -68,8 +69,7 @@ class Fence(NamedTuple):
 Item = Lookup | Fence
 
 
-@dataclass(slots=True)
-class StepProgress:
+class StepProgress(Struct):
     """The progress of one step: responses received, pauses made, its start (monotonic seconds), its result.
 
     retriable is the last error code after which it was sent again; lost: a request of it got no answer.

@@ -14,12 +14,12 @@ from eosctl.errors import EosctlError, NotAuthorized, Unsupported
 from eosctl.late_pattern import late_pattern
 from eosctl.model.acls import AclBinding, Operation, PatternType, ResourcePattern, ResourceType
 from eosctl.model.client_roles import ClientRole, ConnectCluster, StreamsApplication
-from eosctl.model.offsets import SourceSupport
 from eosctl.model.report import Finding, FindingKind, Result, Uncertainty, unread_doubts
 from eosctl.model.skipped import Skipped
 from eosctl.model.strimzi import API_VERSIONS, CLUSTER_LABEL, KAFKA_USER
 from eosctl.model.text import pluralize, shell_word
 from eosctl.model.versions import NEWEST, KafkaVersion
+from eosctl.model.workers import SourceSupport
 
 
 class Reason(NamedTuple):

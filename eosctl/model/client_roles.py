@@ -8,10 +8,10 @@ from msgspec import Struct, field
 
 from eosctl.model.client_properties import HIDDEN, REFERENCE, Property, split_list
 from eosctl.model.connectors import OFFSETS_TOPIC
-from eosctl.model.offsets import SOURCE_SUPPORT, SourceSupport
 from eosctl.model.skipped import Skipped
 from eosctl.model.versions import NEWEST, KafkaVersion
 from eosctl.model.whole_numbers import MOST_TASK_DIGITS, whole
+from eosctl.model.workers import SOURCE_SUPPORT, SourceSupport
 
 
 class ClientRole(StrEnum):

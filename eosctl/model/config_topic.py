@@ -413,14 +413,6 @@ class InspectedConfigTopic(Result, frozen=True):
         return not self.coverage.gaps and not any(each.cause.is_gap for each in self.inspection.skipped.values())
 
 
-class ClusterFacts(Struct, frozen=True):
-    """A Kafka cluster: its ID, its brokers as node ID to `host:port`, and transaction.max.timeout.ms of its brokers."""
-
-    cluster_id: str
-    brokers: Mapping[int, str]
-    transaction_max_timeout_ms: int | Skipped
-
-
 class ConfigTopicLog(Struct, frozen=True):
     """The config topic: its settings, its offsets, and its records in offset order.
 

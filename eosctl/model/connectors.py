@@ -22,9 +22,6 @@ HISTORY_KEEPERS: Final = ("MySql", "MariaDb", "SqlServer", "Oracle", "Db2", "Inf
 REBUILDING: Final = frozenset({"recovery", "schema_only_recovery", "when_needed"})
 """Values of snapshot.mode with which Debezium makes a schema history that is missing again."""
 
-UNRESERVED: Final = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
-"""Bytes that stand for themselves in a URL (RFC 3986, section 2.3)."""
-
 
 class SchemaHistory(Struct, frozen=True):
     """The topic, and the bootstrap.servers of its Kafka cluster, in which Debezium keeps the schema of a source."""
@@ -103,12 +100,6 @@ def iceberg_sink(connector: str, config: Properties) -> IcebergSink | None:
     )
 
 
-def connector_path(connector: str) -> str:
-    """`/connectors/<name>`: the connector's path in Connect's REST interface, the name as a URL has it."""
-    name = connector.encode("utf-8", "surrogatepass")
-    return "/connectors/" + "".join(chr(byte) if byte in UNRESERVED else f"%{byte:02X}" for byte in name)
-
-
 class TargetState(StrEnum):
     """Target state of a connector; STOPPED exists since 3.5 (KIP-875)."""
 
@@ -172,6 +163,10 @@ class ConnectorState(Struct, frozen=True):
     task_count_offset: int | None = None
     unclaimed_commit_offset: int | None = None
     commit_timestamp: int | None = None
+
+    @property
+    def is_stopped(self) -> bool:
+        return self.target_state is TargetState.STOPPED
 
     @property
     def known(self) -> bool:

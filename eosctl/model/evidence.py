@@ -7,21 +7,21 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
-from eosctl.model.config_topic import ClusterFacts, ConfigTopicLog, Inspection
+from eosctl.model.config_topic import ConfigTopicLog, Inspection
 from eosctl.model.connectors import IcebergSink
 from eosctl.model.groups import ConnectGroup, Groups, ShareGroups
 from eosctl.model.hanging import ProducersFacts
 from eosctl.model.names import TopicPartition, coordinator_partition
-from eosctl.model.offsets import SOURCE_SUPPORT, OffsetsFacts, OffsetsReport, SourceSupport
+from eosctl.model.offsets import OffsetsFacts, OffsetsReport
 from eosctl.model.report import Finding, Result
 from eosctl.model.skipped import Cause, Coverage, Skipped, Unread, not_asked, unread_in
 from eosctl.model.timeline import TimelineFacts
 from eosctl.model.times import ClusterClock
-from eosctl.model.topics import MirroredPartition, PartitionOffsets, TopicFacts
+from eosctl.model.topics import ClusterFacts, MirroredPartition, PartitionOffsets, TopicFacts
 from eosctl.model.transaction_log import CommitHistory, LogReading, TransactionLogFacts, TransactionLogValue
 from eosctl.model.transactions import TransactionDescription
 from eosctl.model.versions import CAPPED_MIN_ISR, KafkaVersion, Release, all_since
-from eosctl.model.workers import ConnectFacts, ConnectorStatus
+from eosctl.model.workers import SOURCE_SUPPORT, ConnectFacts, ConnectorStatus, SourceSupport
 
 if TYPE_CHECKING:
     from eosctl.model.acl_plan import AclDifference

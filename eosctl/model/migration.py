@@ -6,12 +6,12 @@ from enum import StrEnum
 from msgspec import Struct, field
 
 from eosctl.model.names import ConnectorTaskId, Side, task_transactional_id
-from eosctl.model.offsets import ConnectorOffset, KnownPhase, OffsetsTopic, SourceRead
+from eosctl.model.offsets import ConnectorOffset, OffsetsTopic, SourceRead
 from eosctl.model.plan import StopConnector
 from eosctl.model.preconditions import ConnectorFacts, TopicNow
 from eosctl.model.skipped import Skipped, not_asked
 from eosctl.model.versions import KafkaVersion
-from eosctl.model.workers import LiveOwners
+from eosctl.model.workers import KnownPhase, LiveOwners
 
 
 class KeptHistory(Struct, frozen=True):

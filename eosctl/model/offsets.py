@@ -21,6 +21,7 @@ from eosctl.model.report import Finding, Result
 from eosctl.model.skipped import Cause, Skipped
 from eosctl.model.topics import PartitionOffsets, TopicFacts
 from eosctl.model.versions import NEWEST, KafkaVersion
+from eosctl.model.workers import KnownPhase
 
 SourcePartition = Mapping[str, object]
 """The source that a connector reads, as it names it: text to null, text, number or boolean."""
@@ -188,29 +189,6 @@ class OffsetsTopic(Struct, frozen=True):
     @property
     def records(self) -> int:
         return sum(part.records for part in self.partitions)
-
-
-SOURCE_SUPPORT: Final = "exactly.once.source.support"
-
-
-class SourceSupport(StrEnum):
-    """A worker's exactly.once.source.support; only `enabled` changes where offsets are kept and how they are read."""
-
-    DISABLED = "disabled"
-    PREPARING = "preparing"
-    ENABLED = "enabled"
-
-
-class KnownPhase(StrEnum):
-    """The workers' phase, if known.
-
-    `not enabled` is disabled or preparing: a worker's answer shows only whether it is enabled.
-    """
-
-    DISABLED = "disabled"
-    PREPARING = "preparing"
-    ENABLED = "enabled"
-    NOT_ENABLED = "not enabled"
 
 
 class WorkerSettings(Struct, frozen=True):

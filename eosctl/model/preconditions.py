@@ -10,14 +10,13 @@ from typing import Final, Self
 from msgspec import Struct, field
 
 from eosctl.model.acls import AclBinding
-from eosctl.model.connectors import connector_path
 from eosctl.model.hanging import Decision
 from eosctl.model.names import ProducerIdAndEpoch, Side, TopicPartition
 from eosctl.model.skipped import Cause, Skipped
 from eosctl.model.text import first_few, pluralize
 from eosctl.model.topics import TopicFacts
 from eosctl.model.transactions import ActiveProducer, TransactionDescription, TransactionState
-from eosctl.model.workers import LiveOwners
+from eosctl.model.workers import LiveOwners, connector_path
 
 NOTHING_OPEN: Final = -1
 COMMITTED: Final = frozenset({TransactionState.PREPARE_COMMIT, TransactionState.COMPLETE_COMMIT})

@@ -1,4 +1,4 @@
-"""Partitions' offsets and topics' settings."""
+"""Partitions' offsets, topics' settings, and the Kafka cluster that has them."""
 
 from collections.abc import Mapping
 from typing import Final, NamedTuple
@@ -11,6 +11,14 @@ from eosctl.model.text import first_few
 from eosctl.model.whole_numbers import whole_number
 
 MIN_ISR: Final = "min.insync.replicas"
+
+
+class ClusterFacts(Struct, frozen=True):
+    """A Kafka cluster: its ID, its brokers as node ID to `host:port`, and transaction.max.timeout.ms of its brokers."""
+
+    cluster_id: str
+    brokers: Mapping[int, str]
+    transaction_max_timeout_ms: int | Skipped
 
 
 class PartitionOffsets(Struct, frozen=True):

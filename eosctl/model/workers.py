@@ -1,6 +1,7 @@
 """A Connect cluster as its workers' REST interface describes it."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from enum import StrEnum
 from typing import Final, Self
 
 from msgspec import Struct, field
@@ -11,6 +12,37 @@ from eosctl.model.names import LEADER_PREFIX, ConnectorTaskId, leader_transactio
 from eosctl.model.skipped import Cause, Skipped, not_asked
 from eosctl.model.text import first_few
 from eosctl.model.versions import KafkaVersion
+
+SOURCE_SUPPORT: Final = "exactly.once.source.support"
+
+UNRESERVED: Final = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+"""Bytes that stand for themselves in a URL (RFC 3986, section 2.3)."""
+
+
+def connector_path(connector: str) -> str:
+    """`/connectors/<name>`: the connector's path in Connect's REST interface, the name as a URL has it."""
+    name = connector.encode("utf-8", "surrogatepass")
+    return "/connectors/" + "".join(chr(byte) if byte in UNRESERVED else f"%{byte:02X}" for byte in name)
+
+
+class SourceSupport(StrEnum):
+    """A worker's exactly.once.source.support; only `enabled` changes where offsets are kept and how they are read."""
+
+    DISABLED = "disabled"
+    PREPARING = "preparing"
+    ENABLED = "enabled"
+
+
+class KnownPhase(StrEnum):
+    """The workers' phase, if known.
+
+    `not enabled` is disabled or preparing: a worker's answer shows only whether it is enabled.
+    """
+
+    DISABLED = "disabled"
+    PREPARING = "preparing"
+    ENABLED = "enabled"
+    NOT_ENABLED = "not enabled"
 
 
 class WorkerFacts(Struct, frozen=True):

@@ -43,11 +43,11 @@ from eosctl.model.client_roles import (
 )
 from eosctl.model.connectors import ConnectorState
 from eosctl.model.names import Side, did_you_mean
-from eosctl.model.offsets import SourceSupport
 from eosctl.model.plan import PlanTarget
 from eosctl.model.skipped import Cause, Skipped, not_asked
 from eosctl.model.text import pluralize
 from eosctl.model.versions import KafkaVersion
+from eosctl.model.workers import SourceSupport
 from eosctl.operations.plan_files import keep_plan
 from eosctl.operations.session import Session
 from eosctl.operations.workers import require_workers_group

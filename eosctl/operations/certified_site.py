@@ -18,10 +18,9 @@ from eosctl.clients.rest import RestClient
 from eosctl.codecs.class_files import decode_class
 from eosctl.errors import ConfigError, EosctlError, Unreachable, UsageError
 from eosctl.model.certification import Claim, ClassFile, Support
-from eosctl.model.connectors import connector_path
 from eosctl.model.text import first_few
 from eosctl.model.versions import KafkaVersion
-from eosctl.model.workers import ConnectorStatus
+from eosctl.model.workers import ConnectorStatus, connector_path
 from eosctl.operations.session_options import Reporter
 from eosctl.sandbox.faulty_sandbox import ProxiedSandbox
 from eosctl.sandbox.jars import link_plugins, resolve_jars, resolve_plugin, unpack_plugin

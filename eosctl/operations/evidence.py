@@ -40,7 +40,7 @@ from eosctl.model.evidence import (
 from eosctl.model.groups import CONNECT_PROTOCOL, Groups, ListedGroup, ShareGroups
 from eosctl.model.leftovers import Leftover
 from eosctl.model.names import ConnectorTaskId, TopicPartition, leader_transactional_id, task_transactional_id
-from eosctl.model.offsets import KnownPhase, OffsetsReport, SourceSupport, StoredOffset
+from eosctl.model.offsets import OffsetsReport, StoredOffset
 from eosctl.model.skipped import Cause, Skipped, not_asked, read_or_skip
 from eosctl.model.strimzi import StrimziResource
 from eosctl.model.text import first_few, pluralize
@@ -55,7 +55,7 @@ from eosctl.model.transactions import (
 )
 from eosctl.model.versions import NEWEST, KafkaVersion
 from eosctl.model.whole_numbers import MOST_TASKS, whole_number
-from eosctl.model.workers import ConnectorStatus, host_port, possible_groups
+from eosctl.model.workers import ConnectorStatus, KnownPhase, SourceSupport, host_port, possible_groups
 from eosctl.operations.acls import (
     AclInputs,
     Principals,

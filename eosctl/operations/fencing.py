@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
-from eosctl.analysis.config_topic import connector_states
+from eosctl.analysis import config_topic as config_topics
 from eosctl.analysis.transactions import KnownNames
 from eosctl.clients.deadline import Deadline
 from eosctl.errors import ConfigError, EosctlError, Refused, Unreachable, UsageError
 from eosctl.executors.fencing import FencingRun, challenge_old_producers
 from eosctl.files import read_ids
 from eosctl.model import hanging
-from eosctl.model.connectors import ConnectorState, TargetState
 from eosctl.model.fencing import Fenced, FenceOutcome, FencingOutcome, FencingRequest, PlannedFencing, Proof
 from eosctl.model.groups import no_such_group
 from eosctl.model.names import TopicPartition, did_you_mean, not_in_config_topic, stem_and_task
@@ -29,6 +28,9 @@ from eosctl.operations.agreement import Show, agree
 from eosctl.operations.session import Session
 from eosctl.planning.fencing import choose_transaction_timeout, find_unproved, plan_fencing, prove, select_candidates
 from eosctl.sources.cluster_reader import ClusterReader, read_live_owners, read_task_states, require_sources
+
+if TYPE_CHECKING:
+    from eosctl.model.connectors import ConnectorState
 
 STOPPING_S: Final = 10.0
 """The time that tasks have to end after PUT stop: twice a worker's task.shutdown.graceful.timeout.ms."""
@@ -142,7 +144,7 @@ def _task_states(
     A worker answers PUT stop before the tasks end: the target state is STOPPED, and the status is RUNNING.
     """
     wanted = connectors if request.all_connectors else connectors.keys() & set(request.connectors)
-    stopping = [name for name in wanted if connectors[name].target_state is TargetState.STOPPED]
+    stopping = [name for name in wanted if connectors[name].is_stopped]
     deadline = Deadline(0 if request.force else STOPPING_S)
     while True:
         states = read_task_states(reader)
@@ -244,13 +246,13 @@ def _read_connectors(
     session: Session, request: FencingRequest, config_topic: str, group_id: str | None
 ) -> Mapping[str, ConnectorState]:
     """Connectors as the config topic has them: needed to derive IDs from, otherwise only to name their owners."""
-    if request.names_connectors:
-        return connector_states(session.reader.config_topic(config_topic).records)
-    if group_id is None:
+    if group_id is None and not request.names_connectors:
         return {}
     try:
-        return connector_states(session.reader.config_topic(config_topic).records)
+        return config_topics.connector_states(session.reader.config_topic(config_topic).records)
     except EosctlError as error:
+        if request.names_connectors:
+            raise
         session.options.console.narrate(f"owners stay unknown: {error.message}")
         return {}
 

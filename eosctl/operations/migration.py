@@ -25,13 +25,12 @@ from eosctl.model.connectors import Properties, SchemaHistory, keeps_history_in_
 from eosctl.model.fencing import FencingRequest
 from eosctl.model.migration import ConnectClusters, KeptHistory, MigrationFacts, MigrationRequest
 from eosctl.model.names import Side, did_you_mean
-from eosctl.model.offsets import KnownPhase
 from eosctl.model.plan import StopConnector
 from eosctl.model.planned import Applied, Planned
 from eosctl.model.preconditions import ConnectorFacts
 from eosctl.model.skipped import Skipped, not_asked, read_or_skip
 from eosctl.model.topics import RecordsDigest
-from eosctl.model.workers import WorkerFacts
+from eosctl.model.workers import KnownPhase, WorkerFacts
 from eosctl.operations.agreement import Show
 from eosctl.operations.connector_operator import NO_OPERATOR, ConnectorOperator
 from eosctl.operations.migration_request import Configs, MigrationOptions, migration_request, named_connectors

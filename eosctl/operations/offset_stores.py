@@ -17,10 +17,11 @@ from eosctl.files import WORKER_CONFIG, read_text
 from eosctl.model.client_roles import SERVERS, server_set
 from eosctl.model.config_topic import ConfigRecord, ConfigTopicLog, ConnectorConfigRecord
 from eosctl.model.connectors import OFFSETS_TOPIC, Reader
-from eosctl.model.offsets import SOURCE_SUPPORT, KnownPhase, SourceSupport, WorkerSettings
+from eosctl.model.offsets import WorkerSettings
 from eosctl.model.records import RecordState
 from eosctl.model.skipped import Skipped
 from eosctl.model.versions import KafkaVersion
+from eosctl.model.workers import SOURCE_SUPPORT, KnownPhase, SourceSupport
 from eosctl.sources.cluster_reader import ClusterReader
 
 DEFAULT_OFFSETS_TOPIC: Final = "connect-offsets"

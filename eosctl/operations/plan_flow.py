@@ -26,7 +26,6 @@ from eosctl.executors.connectors import ResumeChecks
 from eosctl.executors.performers import performers
 from eosctl.executors.transactions import CommitChecks
 from eosctl.files import RESTORED_CONFIG, read_text
-from eosctl.model.connectors import connector_path
 from eosctl.model.failpoints import Failpoint, no_failpoint
 from eosctl.model.names import Side
 from eosctl.model.plan import (
@@ -45,6 +44,7 @@ from eosctl.model.preconditions import ClusterIs, TransactionNow
 from eosctl.model.skipped import Skipped, read_or_skip
 from eosctl.model.text import first_few, pluralize
 from eosctl.model.transactions import TransactionDescription, require_described
+from eosctl.model.workers import connector_path
 from eosctl.operations.agreement import Show, agree
 from eosctl.operations.connector_operator import NO_OPERATOR, ConnectorOperator, still_operated
 from eosctl.operations.plan_facts import Reading, read_entries, read_plan_facts, read_transaction_now

@@ -23,12 +23,12 @@ from eosctl.model.acls import (
 from eosctl.model.acls import group as group_pattern
 from eosctl.model.client_properties import split_list
 from eosctl.model.client_roles import CONNECTOR, OTHER, ClientConfig, ClientRole, ConnectorConfig, WorkerConfig
-from eosctl.model.connectors import IcebergSink, connector_path, iceberg_sink
+from eosctl.model.connectors import IcebergSink, iceberg_sink
 from eosctl.model.names import ConnectorTaskId, leader_transactional_id, task_transactional_id
-from eosctl.model.offsets import SourceSupport
 from eosctl.model.text import first_few
 from eosctl.model.versions import KafkaVersion
 from eosctl.model.whole_numbers import MOST_TASKS
+from eosctl.model.workers import SourceSupport, connector_path
 
 Principals = Callable[[ClientConfig], str]
 

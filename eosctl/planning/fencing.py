@@ -31,7 +31,6 @@ from eosctl.analysis.catalogue.transactions import NOT_PROVED
 from eosctl.analysis.connect_requests import restart_tasks
 from eosctl.analysis.transactions import KnownNames, ownership
 from eosctl.model import hanging
-from eosctl.model.connectors import connector_path
 from eosctl.model.fencing import (
     Candidate,
     FenceOutcome,
@@ -51,7 +50,7 @@ from eosctl.model.text import first_few, pluralize
 from eosctl.model.times import rfc3339
 from eosctl.model.transactions import LeaderOwner, Owner, TaskOwner, TransactionDescription, TransactionState
 from eosctl.model.whole_numbers import task_numbers
-from eosctl.model.workers import LiveOwner, LiveOwners
+from eosctl.model.workers import LiveOwner, LiveOwners, connector_path
 
 # Why IDs must not be fenced: a producer has them now, or may.
 

@@ -33,7 +33,7 @@ from eosctl.codecs.offsets_topic import (
     rename_key,
     value_digest,
 )
-from eosctl.model.connectors import HISTORIES, OFFSETS_TOPIC, connector_path
+from eosctl.model.connectors import HISTORIES, OFFSETS_TOPIC
 from eosctl.model.migration import KeptHistory, MergeRule, MigrationFacts, MigrationRequest, Move
 from eosctl.model.names import Side
 from eosctl.model.offsets import (
@@ -79,6 +79,7 @@ from eosctl.model.records import java_partition
 from eosctl.model.report import Finding, Severity
 from eosctl.model.skipped import Skipped
 from eosctl.model.text import pluralize
+from eosctl.model.workers import connector_path
 from eosctl.planning.operated import configured_by_hand, created_by_hand, deleted_by_hand, resumed_by_hand
 from eosctl.planning.producing_elsewhere import find_clusters
 

@@ -21,7 +21,6 @@ from typing import Final
 from msgspec.structs import replace
 
 from eosctl.model.acl_plan import is_kubernetes_name
-from eosctl.model.connectors import connector_path
 from eosctl.model.names import Side
 from eosctl.model.plan import (
     AwaitOperator,
@@ -38,6 +37,7 @@ from eosctl.model.plan import (
 from eosctl.model.planned import Planned
 from eosctl.model.preconditions import STOP_HINT, ConnectorStopped
 from eosctl.model.strimzi import RUNNING, STOP_BY_RESOURCE, STOPPED, OperatedConnectors
+from eosctl.model.workers import connector_path
 
 EMIT: Final = "give --emit strimzi and --connector-config FILE: the changes are written as resources to apply"
 ASK_AGAIN: Final = "kubectl get -o yaml"

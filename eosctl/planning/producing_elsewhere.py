@@ -16,10 +16,10 @@ from eosctl.analysis.catalogue.connect import OTHER_KAFKA
 from eosctl.analysis.catalogue.internal_topics import PRODUCES_ELSEWHERE
 from eosctl.model.migration import MigrationFacts, MigrationRequest, Move
 from eosctl.model.names import Side
-from eosctl.model.offsets import KnownPhase
 from eosctl.model.preconditions import ConnectorFacts
 from eosctl.model.report import Finding, Severity
 from eosctl.model.skipped import Skipped
+from eosctl.model.workers import KnownPhase
 
 SETTING = "producer.override.bootstrap.servers"
 

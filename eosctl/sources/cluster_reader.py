@@ -27,13 +27,14 @@ from eosctl.model.workers import LiveOwners, possible_groups
 if TYPE_CHECKING:
     from eosctl.model.acls import ClusterAcls
     from eosctl.model.client_roles import ConnectorConfig
-    from eosctl.model.config_topic import ClusterFacts, ConfigTopicLog
+    from eosctl.model.config_topic import ConfigTopicLog
     from eosctl.model.evidence import InternalTopic, Preflight, Topics, TransactionLog, WorkerEvidence
     from eosctl.model.groups import ConnectGroup, ConsumerMembers, Groups, ListedGroup, ShareGroups
     from eosctl.model.hanging import FirstBatch, OpenTransaction, PendingCommit, WaitingGroup
-    from eosctl.model.offsets import ConnectorOffset, KnownPhase, OffsetsTopic, StorePlace
+    from eosctl.model.offsets import ConnectorOffset, OffsetsTopic, StorePlace
     from eosctl.model.timeline import TimelineFacts
     from eosctl.model.times import ClusterClock
+    from eosctl.model.topics import ClusterFacts
     from eosctl.model.transaction_log import LogEnd, LoggedHolders, TransactionLogRecords
     from eosctl.model.transactions import (
         ActiveProducer,
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
         TransactionState,
     )
     from eosctl.model.versions import KafkaVersion, Release
-    from eosctl.model.workers import ConnectFacts, ConnectorStatus
+    from eosctl.model.workers import ConnectFacts, ConnectorStatus, KnownPhase
     from eosctl.sources.audit_log import OpenSource, RecordLog
 
 

@@ -27,10 +27,16 @@ from eosctl.codecs.secrets import mask_properties
 from eosctl.errors import EosctlError, Undecodable, Unreachable
 from eosctl.model import evidence
 from eosctl.model.client_roles import class_name
-from eosctl.model.connectors import connector_path
-from eosctl.model.offsets import KnownPhase
 from eosctl.model.skipped import Cause, Skipped, read_or_skip
-from eosctl.model.workers import ConnectFacts, ConnectorStatus, TaskStatus, WorkerFacts, version_of
+from eosctl.model.workers import (
+    ConnectFacts,
+    ConnectorStatus,
+    KnownPhase,
+    TaskStatus,
+    WorkerFacts,
+    connector_path,
+    version_of,
+)
 
 if TYPE_CHECKING:
     from eosctl.model.client_roles import ConnectorConfig

@@ -31,7 +31,8 @@ from eosctl.clients.messages import (
     topics_metadata,
 )
 from eosctl.clients.wire import Wire
-from eosctl.codecs import groups, record_batches
+from eosctl.codecs import groups as group_messages
+from eosctl.codecs import record_batches
 from eosctl.errors import EosctlError, TimedOut, Undecodable, Unsupported
 from eosctl.model import acls, hanging
 from eosctl.model.groups import (
@@ -398,8 +399,8 @@ def _consumer(member: Response, *, stable: bool) -> ConsumerMember:
         return ConsumerMember(
             member.client_id,
             member.client_host.removeprefix("/"),
-            groups.decode_streams_process(sent) if stable and is_thread else None,
-            groups.decode_assigned_partitions(assignment) if stable else None,
+            group_messages.decode_streams_process(sent) if stable and is_thread else None,
+            group_messages.decode_assigned_partitions(assignment) if stable else None,
         )
     except Undecodable:  # of a protocol that is not the consumers'
         return ConsumerMember(member.client_id, member.client_host.removeprefix("/"))
@@ -433,21 +434,21 @@ def _group(response: Response) -> ConnectGroup:
 
 def _url(metadata: bytes) -> str | None:
     try:
-        return groups.decode_member_url(metadata)
+        return group_messages.decode_member_url(metadata)
     except Undecodable:  # a member that is no Connect worker, as the protocol type says
         return None
 
 
 def _leader(assignment: bytes) -> str | None:
     try:
-        return groups.decode_leader_url(assignment)
+        return group_messages.decode_leader_url(assignment)
     except Undecodable:
         return None
 
 
 def _tasks(metadata: bytes, assignment: bytes) -> tuple[ConnectorTaskId, ...] | None:
     try:
-        return groups.decode_tasks(metadata, assignment)
+        return group_messages.decode_tasks(metadata, assignment)
     except Undecodable:
         return None
 
@@ -530,7 +531,7 @@ def _partitions(transaction: hanging.OpenTransaction, records: bytes) -> Iterato
         if not ours or batch.header.is_control or not batch.header.is_transactional:
             continue
         for record in record_batches.decode_records(batch, state=RecordState.OPEN, topic_partition=place):
-            key = groups.decode_offset_commit_key(record.key or b"")
+            key = group_messages.decode_offset_commit_key(record.key or b"")
             if key is not None:
                 yield key
 

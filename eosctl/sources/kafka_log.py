@@ -30,8 +30,8 @@ from eosctl.codecs.record_batches import (
 )
 from eosctl.errors import EosctlError, Refused, Throttled, TimedOut, Undecodable, Unreachable, UsageError
 from eosctl.model import hanging
+from eosctl.model import offsets as source_offsets
 from eosctl.model.names import TopicPartition
-from eosctl.model.offsets import OffsetsPartition, OffsetsTopic
 from eosctl.model.records import Entry, IsolationLevel, Record, RecordState, Writer, Written, first_time
 from eosctl.model.skipped import Skipped
 from eosctl.model.topics import CountedStretch, PartitionOffsets, RecordsDigest, RecordTally
@@ -696,7 +696,7 @@ class Fold(Protocol):
     def count_by_key(self, entries: Iterable[Entry]) -> None:
         """Count the records under the keys that are counted one by one."""
 
-    def result(self, topic_partition: TopicPartition, offsets: PartitionOffsets) -> OffsetsPartition:
+    def result(self, topic_partition: TopicPartition, offsets: PartitionOffsets) -> source_offsets.OffsetsPartition:
         """The present result."""
 
 
@@ -714,7 +714,7 @@ def read_offsets_partitions(
     bounds: Mapping[TopicPartition, PartitionOffsets],
     new_fold: NewFold,
     advance: Advance = lambda _: None,
-) -> tuple[OffsetsPartition, ...]:
+) -> tuple[source_offsets.OffsetsPartition, ...]:
     """The partitions as they were when `bounds` was read, folded. `advance` is given the number of records read.
 
     While one partition is folded, the first batches of the next ones are on their way. Raises what read_log raises.
@@ -732,7 +732,7 @@ def read_offsets_partitions(
     return tuple(folded)
 
 
-def _folded(wire: Wire, offsets: PartitionOffsets, reader: LogReader, fold: Fold) -> OffsetsPartition:
+def _folded(wire: Wire, offsets: PartitionOffsets, reader: LogReader, fold: Fold) -> source_offsets.OffsetsPartition:
     """Makes records only of the parts of a batch that outlive it."""
     place = offsets.topic_partition
     for part in read_batches(wire, place, offsets=offsets, begun=reader):
@@ -740,7 +740,9 @@ def _folded(wire: Wire, offsets: PartitionOffsets, reader: LogReader, fold: Fold
     return fold.result(place, offsets)
 
 
-def read_offsets_topic(wire: Wire, topic: str, new_fold: NewFold, progress: Progress) -> OffsetsTopic | None:
+def read_offsets_topic(
+    wire: Wire, topic: str, new_fold: NewFold, progress: Progress
+) -> source_offsets.OffsetsTopic | None:
     """The topic's partitions, each folded while it is read; None if there is no such topic."""
     facts = topic_facts(wire, [topic], heard_s=JUST_NOW_S)[topic]
     if facts is None:
@@ -750,4 +752,4 @@ def read_offsets_topic(wire: Wire, topic: str, new_fold: NewFold, progress: Prog
     total = sum(each.high_watermark - each.log_start_offset for each in bounds.values())
     with progress(f"reading {topic}", total, unit="records") as advance:
         parts = read_offsets_partitions(wire, bounds, new_fold, advance)
-    return OffsetsTopic(topic, topic_facts_or_skipped(wire, topic, settings), parts)
+    return source_offsets.OffsetsTopic(topic, topic_facts_or_skipped(wire, topic, settings), parts)

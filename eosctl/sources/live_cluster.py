@@ -12,16 +12,16 @@ from msgspec.structs import replace
 
 from eosctl.clients import rest
 from eosctl.clients.leaders import JUST_NOW_S, NO_LEADER
+from eosctl.codecs import config_topic as config_records
 from eosctl.codecs.client_properties import mask_all_but_principals
-from eosctl.codecs.config_topic import decode_config_records
 from eosctl.codecs.secrets import mask_properties
 from eosctl.errors import ConfigError, EosctlError, Unreachable, UsageError
+from eosctl.model import config_topic as config_topics
 from eosctl.model import evidence, transaction_log, transactions
-from eosctl.model.config_topic import ClusterFacts, ConfigTopicLog
 from eosctl.model.groups import ConnectGroup, Groups, no_such_group
 from eosctl.model.names import TopicPartition
 from eosctl.model.skipped import Cause, Skipped, not_asked, read_or_skip
-from eosctl.model.topics import PartitionOffsets, RecordsDigest, RecordTally
+from eosctl.model.topics import ClusterFacts, PartitionOffsets, RecordsDigest, RecordTally
 from eosctl.model.transactions import AnsweredProducers
 from eosctl.model.workers import ConnectFacts, ConnectorStatus, FoundWorkers, WorkerFacts, oldest_version
 from eosctl.sources import (
@@ -53,14 +53,16 @@ if TYPE_CHECKING:
     from eosctl.clients.wire import Wire
     from eosctl.model.acls import ClusterAcls
     from eosctl.model.client_roles import ConnectorConfig
+    from eosctl.model.config_topic import ConfigTopicLog
     from eosctl.model.groups import ConsumerMembers, ListedGroup, ShareGroups
     from eosctl.model.hanging import FirstBatch, OpenTransaction, PendingCommit, WaitingGroup
-    from eosctl.model.offsets import ConnectorOffset, KnownPhase, OffsetsTopic, StorePlace
+    from eosctl.model.offsets import ConnectorOffset, OffsetsTopic, StorePlace
     from eosctl.model.records import Record
     from eosctl.model.times import ClusterClock
     from eosctl.model.transaction_log import LogEnd, LoggedHolders, TransactionLogRecords
     from eosctl.model.transactions import Described, ListedTransactions, TransactionalIdAccess, TransactionState
     from eosctl.model.versions import KafkaVersion, Release
+    from eosctl.model.workers import KnownPhase
     from eosctl.sources.cluster_reader import Configs, ProducersByPartition, ReadTopics, Replicas, Servers
     from eosctl.sources.discovery import Connections, Discovery, ListedGroups
     from eosctl.sources.kafka_log import NewFold
@@ -231,10 +233,7 @@ class LiveCluster(CoverageLog):
             self._timeout_s, self._are_spared = before
 
     def _of_workers(self, ask: Callable[[Sequence[str], float], F]) -> F | Skipped:
-        """Their answer; Skipped if there is none to query, and if all are silent and spared.
-
-        ask names its function of connect_rest when it is called: with no worker to ask, the module does not run.
-        """
+        """Their answer; Skipped if there is none to query, and if all are silent and spared."""
         urls = self._answering
         if not urls:
             return self._no_worker
@@ -685,8 +684,8 @@ class LiveCluster(CoverageLog):
         records = self._counted(kafka_log.read_log(self._wire, place, offsets=offsets), offsets)
         mask = mask_all_but_principals(mask_properties) if principals else mask_properties
         facts = kafka_topics.topic_facts_or_skipped(self._wire, topic, settings, heard_s=JUST_NOW_S)
-        decoded = self.noted("the config topic", decode_config_records(records, mask))
-        return ConfigTopicLog(topic, facts, offsets, decoded if self._kept is None else tuple(decoded))
+        decoded = self.noted("the config topic", config_records.decode_config_records(records, mask))
+        return config_topics.ConfigTopicLog(topic, facts, offsets, decoded if self._kept is None else tuple(decoded))
 
     def require_topic(self, role: str, topic: str) -> None:
         """By who wrote to it last."""

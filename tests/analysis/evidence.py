@@ -9,13 +9,12 @@ from eosctl.model.acls import AclBinding, Operation, ResourcePattern, ResourceTy
 from eosctl.model.evidence import Evidence, InternalTopic, Preflight, TransactionLog, WorkerEvidence
 from eosctl.model.groups import ConnectGroup, GroupMember
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
-from eosctl.model.offsets import SourceSupport
 from eosctl.model.skipped import Skipped
 from eosctl.model.topics import MirroredPartition, PartitionOffsets, TopicFacts
 from eosctl.model.transaction_log import DAY_MS, CommitDay, CommitHistory, TransactionLogValue
 from eosctl.model.transactions import TransactionDescription, TransactionState
 from eosctl.model.versions import KafkaVersion, Release
-from eosctl.model.workers import ConnectorStatus, TaskStatus
+from eosctl.model.workers import ConnectorStatus, SourceSupport, TaskStatus
 from tests.analysis.config_records import Log
 
 NOW = 1_790_000_100_000

@@ -6,10 +6,11 @@ from eosctl.analysis.offsets import fold_offsets
 from eosctl.analysis.offsets_report import Connectors, OffsetsReading, report_offsets
 from eosctl.codecs.offsets_topic import canonical, decode_offsets_key, decode_offsets_value
 from eosctl.model.names import TopicPartition
-from eosctl.model.offsets import KnownPhase, OffsetsReport, OffsetsTopic, StorePlace, WorkerSettings
+from eosctl.model.offsets import OffsetsReport, OffsetsTopic, StorePlace, WorkerSettings
 from eosctl.model.records import Record, RecordState
 from eosctl.model.skipped import Skipped
 from eosctl.model.topics import PartitionOffsets, TopicFacts
+from eosctl.model.workers import KnownPhase
 
 READING = OffsetsReading(decode_offsets_value, canonical)
 SERVERS = frozenset({"a:9092", "b:9092"})

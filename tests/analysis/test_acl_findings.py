@@ -24,9 +24,9 @@ from eosctl.model.acl_plan import (
 )
 from eosctl.model.acls import ALLOW_EVERYONE, SUPER_USERS, AclBinding, Operation, PatternType, topic
 from eosctl.model.client_roles import ClientRole, ConnectCluster, ConnectorConfig, WorkerConfig, as_properties
-from eosctl.model.offsets import SourceSupport
 from eosctl.model.report import Finding
 from eosctl.model.skipped import Skipped
+from eosctl.model.workers import SourceSupport
 
 LITERAL, PREFIXED = PatternType.LITERAL, PatternType.PREFIXED
 

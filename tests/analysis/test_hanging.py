@@ -45,7 +45,7 @@ from eosctl.model.fencing import (
 from eosctl.model.groups import ListedGroup
 from eosctl.model.hanging import Advice, Decision, FirstBatch, GroupLag, HangingReason, join_open_transactions
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
-from eosctl.model.offsets import ConnectorOffsets, KnownPhase, WorkerSettings
+from eosctl.model.offsets import ConnectorOffsets, WorkerSettings
 from eosctl.model.skipped import Skipped
 from eosctl.model.times import ClusterClock
 from eosctl.model.topics import CountedStretch, PartitionOffsets, RecordCounts, RecordTally
@@ -57,6 +57,7 @@ from eosctl.model.transactions import (
     TransactionState,
     transactional_ids_by_producer,
 )
+from eosctl.model.workers import KnownPhase
 from eosctl.planning.fencing import find_unproved, prove
 
 FOO0, FOO1, BAR0 = TopicPartition("foo", 0), TopicPartition("foo", 1), TopicPartition("bar", 0)

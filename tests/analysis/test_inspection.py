@@ -10,7 +10,7 @@ from eosctl.analysis.client_configs import connector_client, refused_by_producer
 from eosctl.analysis.connect_requests import for_connector, put_config, restart_tasks
 from eosctl.analysis.inspection import ReportedConnectors, inspect, why_impossible
 from eosctl.model.client_roles import ClientRole, ConnectorConfig, WorkerConfig, as_properties
-from eosctl.model.connectors import ConnectorType, Reader, connector_path
+from eosctl.model.connectors import ConnectorType, Reader
 from eosctl.model.names import TopicPartition
 from eosctl.model.records import RecordState
 from eosctl.model.report import Severity
@@ -18,6 +18,7 @@ from eosctl.model.skipped import Skipped, not_asked
 from eosctl.model.topics import PartitionOffsets, TopicFacts
 from eosctl.model.versions import KafkaVersion
 from eosctl.model.whole_numbers import MOST_TASKS
+from eosctl.model.workers import connector_path
 from tests.analysis.config_records import LATEST, Log
 
 COMPACT = TopicFacts("connect-configs", 1, 3, {"cleanup.policy": "compact"})

@@ -24,7 +24,6 @@ from eosctl.model.offsets import (
     Change,
     ConnectorOffsets,
     KeyRecords,
-    KnownPhase,
     MalformedKey,
     MergedOffset,
     OffsetId,
@@ -44,6 +43,7 @@ from eosctl.model.records import IsolationLevel, Record, RecordState
 from eosctl.model.report import Severity
 from eosctl.model.skipped import Skipped
 from eosctl.model.versions import KafkaVersion
+from eosctl.model.workers import KnownPhase
 from tests.analysis.config_records import Log
 from tests.analysis.offset_records import AS_OF, record, report, topic, worker
 

@@ -15,11 +15,12 @@ from eosctl.analysis.offsets_report import (
 )
 from eosctl.analysis.source_stores import connector_offsets_topic, deciding_settings, stores_of, uses_worker_store
 from eosctl.model.client_roles import ConnectorConfig, WorkerConfig, as_properties, server_set
-from eosctl.model.offsets import KnownPhase, OffsetsTopic, OffsetStore, OffsetStores, StorePlace, WorkerSettings
+from eosctl.model.offsets import OffsetsTopic, OffsetStore, OffsetStores, StorePlace, WorkerSettings
 from eosctl.model.records import IsolationLevel, RecordState
 from eosctl.model.report import Finding, Severity, exit_code
 from eosctl.model.skipped import Skipped
 from eosctl.model.versions import KafkaVersion
+from eosctl.model.workers import KnownPhase
 from eosctl.render.answers.offsets import view_offsets
 from tests.analysis.offset_records import AS_OF, READING, SERVERS, record, report, topic, worker
 

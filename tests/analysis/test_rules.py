@@ -17,7 +17,6 @@ from eosctl.model.evidence import UNKNOWN_PRINCIPAL, Evidence, Preflight
 from eosctl.model.groups import ConnectGroup, GroupMember, ShareGroup
 from eosctl.model.leftovers import Leftover, LeftoverKind, MissingMarker
 from eosctl.model.names import ConnectorTaskId, ProducerIdAndEpoch, TopicPartition
-from eosctl.model.offsets import SourceSupport
 from eosctl.model.report import Finding, Severity, exit_code
 from eosctl.model.skipped import Skipped, not_asked
 from eosctl.model.times import ClusterClock
@@ -25,7 +24,7 @@ from eosctl.model.topics import PartitionOffsets, TopicFacts
 from eosctl.model.transaction_log import TransactionLogValue
 from eosctl.model.transactions import TransactionState
 from eosctl.model.versions import KafkaVersion, Release
-from eosctl.model.workers import ConnectorStatus, TaskStatus, host_port
+from eosctl.model.workers import ConnectorStatus, SourceSupport, TaskStatus, host_port
 from tests.analysis.config_records import Log
 from tests.analysis.evidence import (
     BEFORE_3_7,

@@ -6,8 +6,8 @@ from eosctl.model.acl_plan import AclDifference, BindingStatus, ComparedBinding,
 from eosctl.model.acls import AclBinding, Operation, PatternType, ResourcePattern, ResourceType, topic
 from eosctl.model.client_roles import ClientRole
 from eosctl.model.evidence import UNKNOWN_PRINCIPAL, Evidence
-from eosctl.model.offsets import SourceSupport
 from eosctl.model.skipped import Skipped
+from eosctl.model.workers import SourceSupport
 from tests.analysis.evidence import OWN, answer, but, inspection, transactional_id
 
 UNREAD = Skipped("denied")

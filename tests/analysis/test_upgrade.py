@@ -13,10 +13,10 @@ from eosctl.codecs.connector_files import worker_of
 from eosctl.model.client_roles import ClientRole, ConnectCluster, WorkerConfig
 from eosctl.model.evidence import declared_support
 from eosctl.model.groups import ConnectGroup, GroupMember
-from eosctl.model.offsets import SOURCE_SUPPORT, SourceSupport
 from eosctl.model.report import Severity
 from eosctl.model.rules import Diagnosis, FeatureLevel, Phase, RuleAnswer, Verdict, WorkerPhase
 from eosctl.model.skipped import Cause, Coverage, Skipped, Unread, not_asked
+from eosctl.model.workers import SOURCE_SUPPORT, SourceSupport
 from tests.analysis.config_records import Log
 from tests.analysis.evidence import BROKER, FILE, A, B, acls, but, inspection, logged, transactional_id, worker
 from tests.planning.test_acls import NAMES

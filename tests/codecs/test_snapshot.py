@@ -12,7 +12,6 @@ from msgspec.structs import replace
 from eosctl.codecs.snapshot import decode_snapshot, encode_snapshot
 from eosctl.errors import Undecodable, Unsupported
 from eosctl.model.config_topic import (
-    ClusterFacts,
     ConfigRecord,
     ConfigTopicLog,
     ConnectorConfigRecord,
@@ -33,11 +32,11 @@ from eosctl.model.evidence import ClusterEvidence, InternalTopic, Snapshot, Tran
 from eosctl.model.groups import ConnectGroup, GroupMember, ListedGroup
 from eosctl.model.hanging import PartitionProducers, PendingCommit, ProducersFacts, WaitingGroup
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
-from eosctl.model.offsets import KnownPhase, OffsetsFacts, OffsetsTopic, StorePlace, WorkerSettings
+from eosctl.model.offsets import OffsetsFacts, OffsetsTopic, StorePlace, WorkerSettings
 from eosctl.model.records import RecordState
 from eosctl.model.skipped import Skipped
 from eosctl.model.times import ClusterClock
-from eosctl.model.topics import PartitionOffsets, TopicFacts
+from eosctl.model.topics import ClusterFacts, PartitionOffsets, TopicFacts
 from eosctl.model.transaction_log import (
     LogRecord,
     NewerLogRecord,
@@ -47,7 +46,7 @@ from eosctl.model.transaction_log import (
 )
 from eosctl.model.transactions import ActiveProducer, TransactionalIdAccess, TransactionDescription, TransactionState
 from eosctl.model.versions import KafkaVersion, Release
-from eosctl.model.workers import ConnectFacts, ConnectorStatus, TaskStatus, WorkerFacts
+from eosctl.model.workers import ConnectFacts, ConnectorStatus, KnownPhase, TaskStatus, WorkerFacts
 from tests.analysis.offset_records import record, topic
 
 AT = Origin(5, 1_790_000_000_000, RecordState.OPEN, True, 2000, 3)

@@ -20,12 +20,12 @@ from eosctl.model.config_topic import (
 from eosctl.model.evidence import Snapshot
 from eosctl.model.hanging import PartitionProducers, ProducersFacts
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
-from eosctl.model.offsets import KnownPhase, OffsetsFacts, StorePlace, WorkerSettings
+from eosctl.model.offsets import OffsetsFacts, StorePlace, WorkerSettings
 from eosctl.model.records import RecordState
 from eosctl.model.skipped import Skipped
 from eosctl.model.topics import PartitionOffsets, TopicFacts
 from eosctl.model.transactions import ActiveProducer, TransactionalIdAccess, TransactionDescription, TransactionState
-from eosctl.model.workers import ConnectFacts, ConnectorStatus
+from eosctl.model.workers import ConnectFacts, ConnectorStatus, KnownPhase
 from tests.analysis.offset_records import record, topic
 from tests.commands.conftest import Ran
 

@@ -9,8 +9,8 @@ from eosctl.clients.wire import Wire
 from eosctl.model.client_properties import Property
 from eosctl.model.client_roles import ConnectorConfig
 from eosctl.model.names import TopicPartition
-from eosctl.model.offsets import SourceSupport
 from eosctl.model.versions import KafkaVersion
+from eosctl.model.workers import SourceSupport
 from eosctl.sources.kafka_log import partition_offsets
 from tests.integration.acl_site import Site
 

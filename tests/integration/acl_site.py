@@ -17,8 +17,8 @@ from eosctl.model.acl_plan import AclPlan, AclRequest
 from eosctl.model.acls import AclBinding
 from eosctl.model.client_properties import Property
 from eosctl.model.client_roles import ClientRole, ConnectCluster, ConnectorConfig, WorkerConfig
-from eosctl.model.offsets import SourceSupport
 from eosctl.model.versions import KafkaVersion
+from eosctl.model.workers import SourceSupport
 from eosctl.planning.acls import plan_acls
 from tests.faulty_sandbox import Sandbox
 from tests.integration.acl_broker import AclBroker

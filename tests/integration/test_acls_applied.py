@@ -16,7 +16,7 @@ from eosctl.clients.wire import Wire
 from eosctl.model.acl_plan import PlannedBinding
 from eosctl.model.acls import CLUSTER, AclBinding, Operation, ResourcePattern, topic, transactional_id
 from eosctl.model.acls import group as group_pattern
-from eosctl.model.offsets import SourceSupport
+from eosctl.model.workers import SourceSupport
 from eosctl.sandbox.properties import SandboxSpec, properties_text
 from eosctl.sources.kafka_acls import read_acls
 from tests.commands.conftest import Eosctl, Ran

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from eosctl.clients.wire import Wire
 from eosctl.model.acls import AclBinding, Operation, PatternType, ResourcePattern, ResourceType
 from eosctl.model.client_roles import ConnectorConfig
-from eosctl.model.offsets import SourceSupport
+from eosctl.model.workers import SourceSupport
 from eosctl.sandbox.properties import properties_text
 from tests.integration.acl_scenarios import Connectors, ends
 from tests.integration.acl_site import PATIENT_S, Site, Sites

@@ -14,7 +14,7 @@ from eosctl.clients.wire import Wire
 from eosctl.model.acl_plan import AclPlan
 from eosctl.model.acls import AclBinding, Operation
 from eosctl.model.client_roles import ConnectorConfig
-from eosctl.model.offsets import SourceSupport
+from eosctl.model.workers import SourceSupport
 from tests.faulty_sandbox import Sandbox
 from tests.integration.acl_broker import AclBroker, wire_of
 from tests.integration.acl_scenarios import ends

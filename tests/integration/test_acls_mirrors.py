@@ -14,7 +14,7 @@ from eosctl.model.acls import AclBinding, Operation
 from eosctl.model.acls import topic as topic_pattern
 from eosctl.model.client_roles import ConnectorConfig
 from eosctl.model.names import TopicPartition
-from eosctl.model.offsets import SourceSupport
+from eosctl.model.workers import SourceSupport
 from eosctl.planning.acls import plan_acls
 from eosctl.sandbox.properties import properties_text
 from eosctl.sources.kafka_groups import committed_offsets

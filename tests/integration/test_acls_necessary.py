@@ -16,7 +16,7 @@ from eosctl.clients.wire import Wire
 from eosctl.model.acl_plan import PlannedBinding
 from eosctl.model.acls import AclBinding
 from eosctl.model.client_roles import ClientRole
-from eosctl.model.offsets import SourceSupport
+from eosctl.model.workers import SourceSupport
 from eosctl.sandbox.properties import SandboxSpec
 from tests.faulty_sandbox import Sandbox
 from tests.integration.acl_broker import AclBroker, wire_of

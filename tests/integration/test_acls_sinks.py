@@ -12,7 +12,7 @@ import pytest
 from eosctl.clients.wire import Wire
 from eosctl.model.acl_plan import PlannedBinding
 from eosctl.model.acls import Operation
-from eosctl.model.offsets import SourceSupport
+from eosctl.model.workers import SourceSupport
 from tests.integration.acl_sink_scenarios import creating_life, creating_source, sink, sink_life
 from tests.integration.acl_site import PATIENT_S, Broken, Site, Sites
 from tests.integration.acl_table import SINKS, Row, read_table, write_table

@@ -7,7 +7,7 @@ import pytest
 
 from eosctl.clients.wire import Wire
 from eosctl.model.acl_plan import AclPlan
-from eosctl.model.offsets import SourceSupport
+from eosctl.model.workers import SourceSupport
 from tests.integration.acl_scenarios import Connectors, Scenario, everything, first_start, from_nothing
 from tests.integration.acl_site import PATIENT_S, Site, Sites
 

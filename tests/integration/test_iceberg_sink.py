@@ -13,7 +13,7 @@ from confluent_kafka.admin import AdminClient
 from eosctl.model.acl_plan import PlannedBinding
 from eosctl.model.acls import Operation
 from eosctl.model.client_roles import ClientRole, ConnectorConfig
-from eosctl.model.offsets import SourceSupport
+from eosctl.model.workers import SourceSupport
 from tests.commands.conftest import Eosctl
 from tests.conftest import FreshName
 from tests.faults.quotas import quota

@@ -18,8 +18,8 @@ from eosctl.model.acl_plan import (
 from eosctl.model.acls import AclBinding, Operation, PatternType, ResourcePattern, ResourceType, group, topic
 from eosctl.model.client_properties import Property
 from eosctl.model.client_roles import ConnectCluster, WorkerConfig
-from eosctl.model.offsets import SOURCE_SUPPORT, SourceSupport
 from eosctl.model.report import FindingKind, Severity
+from eosctl.model.workers import SOURCE_SUPPORT, SourceSupport
 from tests.render.test_acl_formats import of_plan, planned
 
 BINDING = AclBinding("User:a", Operation.READ, topic("t"))

@@ -4,8 +4,8 @@ import pytest
 
 from eosctl.model.client_properties import Property
 from eosctl.model.client_roles import ConnectorConfig, WorkerConfig, as_properties, known_number
-from eosctl.model.offsets import SOURCE_SUPPORT, SourceSupport
 from eosctl.model.skipped import Skipped
+from eosctl.model.workers import SOURCE_SUPPORT, SourceSupport
 
 
 def config(**settings: str) -> ConnectorConfig:

@@ -6,10 +6,9 @@ import pytest
 from msgspec.structs import replace
 
 from eosctl.model.evidence import Evidence, Preflight, Snapshot, declared_support
-from eosctl.model.offsets import SourceSupport
 from eosctl.model.skipped import Cause, Skipped, Unread, not_asked
 from eosctl.model.versions import KafkaVersion, Release
-from eosctl.model.workers import ConnectorStatus
+from eosctl.model.workers import ConnectorStatus, SourceSupport
 from tests.analysis.evidence import HEALTHY, A, B, but, inspection, transaction_log, worker
 
 SILENT = Skipped("no answer", Cause.UNREACHABLE)

@@ -10,7 +10,6 @@ from eosctl.model.names import TopicPartition
 from eosctl.model.offsets import (
     ExportedFile,
     KeyRecords,
-    KnownPhase,
     MalformedValue,
     MergedOffset,
     OffsetKey,
@@ -30,6 +29,7 @@ from eosctl.model.offsets import (
 from eosctl.model.records import IsolationLevel, Record
 from eosctl.model.report import FindingKind, Severity
 from eosctl.model.skipped import Cause, Coverage, Skipped, Unread
+from eosctl.model.workers import KnownPhase
 
 PLACE = TopicPartition("t", 0)
 COMMITTED, UNCOMMITTED = IsolationLevel.READ_COMMITTED, IsolationLevel.READ_UNCOMMITTED

@@ -18,11 +18,12 @@ from eosctl.model.acl_plan import PlannedBinding
 from eosctl.model.acls import AclBinding, ClusterAcls, Operation, ResourceType, topic
 from eosctl.model.client_properties import Property
 from eosctl.model.client_roles import ConnectCluster, ConnectorConfig
-from eosctl.model.config_topic import ClusterFacts, ConfigTopicLog, ConnectorConfigRecord, Origin
+from eosctl.model.config_topic import ConfigTopicLog, ConnectorConfigRecord, Origin
 from eosctl.model.evidence import Evidence, InternalTopic, WorkerEvidence
-from eosctl.model.offsets import SourceSupport
 from eosctl.model.report import Outcome, Triage, Waiver, exit_code, gate_of
 from eosctl.model.skipped import Cause, Skipped, not_asked
+from eosctl.model.topics import ClusterFacts
+from eosctl.model.workers import SourceSupport
 from eosctl.operations.acls import (
     AclInputs,
     AclOptions,

@@ -8,14 +8,14 @@ from msgspec.structs import replace
 
 from eosctl.analysis.upgrade import check_upgrade
 from eosctl.errors import ConfigError, EosctlError, Refused, Unreachable, UsageError
-from eosctl.model.config_topic import ClusterFacts, ConfigTopicLog, Origin, TaskCountRecord
+from eosctl.model.config_topic import ConfigTopicLog, Origin, TaskCountRecord
 from eosctl.model.evidence import Evidence, InternalTopic, WorkerEvidence
 from eosctl.model.groups import ConnectGroup, ListedGroup
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
 from eosctl.model.planned import Planned
 from eosctl.model.rules import Phase
 from eosctl.model.skipped import Skipped, not_asked
-from eosctl.model.topics import TopicFacts
+from eosctl.model.topics import ClusterFacts, TopicFacts
 from eosctl.model.transaction_log import (
     CommitDay,
     CommitHistory,

@@ -6,13 +6,14 @@ import pytest
 from msgspec.structs import replace
 
 from eosctl.errors import NotAuthorized, Refused, Undecodable, Unreachable, UsageError
-from eosctl.model.config_topic import ClusterFacts, ConfigTopicLog, Origin, TaskCountRecord
+from eosctl.model.config_topic import ConfigTopicLog, Origin, TaskCountRecord
 from eosctl.model.fencing import FencingRequest
 from eosctl.model.hanging import FirstBatch
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
 from eosctl.model.profile import Profile
 from eosctl.model.report import exit_code
 from eosctl.model.skipped import Cause, Skipped
+from eosctl.model.topics import ClusterFacts
 from eosctl.model.transactions import (
     ActiveProducer,
     AnsweredProducers,

@@ -9,11 +9,11 @@ from msgspec.structs import replace
 
 from eosctl.errors import ConfigError, Unreachable, UsageError
 from eosctl.model.config_topic import ConfigTopicLog, ConnectorConfigRecord, Origin
-from eosctl.model.offsets import KnownPhase, OffsetsTopic, Store, StorePlace
+from eosctl.model.offsets import OffsetsTopic, Store, StorePlace
 from eosctl.model.report import exit_code
 from eosctl.model.skipped import Cause, Skipped, not_asked
 from eosctl.model.versions import NEWEST, KafkaVersion
-from eosctl.model.workers import ConnectFacts, ConnectorStatus
+from eosctl.model.workers import ConnectFacts, ConnectorStatus, KnownPhase
 from eosctl.operations.offset_stores import OffsetsRequest, worker_settings
 from eosctl.operations.offsets import diff_offsets, export_offsets, read_offsets, report_of
 from tests.analysis.offset_records import record, topic

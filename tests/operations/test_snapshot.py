@@ -5,12 +5,12 @@ from msgspec.structs import replace
 
 from eosctl.codecs.snapshot import encode_snapshot
 from eosctl.errors import NotAuthorized, Unreachable, UsageError
-from eosctl.model.config_topic import ClusterFacts, ConfigTopicLog
+from eosctl.model.config_topic import ConfigTopicLog
 from eosctl.model.evidence import InternalTopic, Snapshot
 from eosctl.model.hanging import NO_LEADER, PendingCommit, ProducersFacts
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
 from eosctl.model.skipped import Skipped
-from eosctl.model.topics import PartitionOffsets
+from eosctl.model.topics import ClusterFacts, PartitionOffsets
 from eosctl.model.transaction_log import TransactionLogRecords
 from eosctl.model.transactions import (
     ActiveProducer,

@@ -12,12 +12,12 @@ from eosctl.analysis.rules.registry import diagnose
 from eosctl.errors import ConfigError, NotAuthorized, Refused, Unreachable, UsageError
 from eosctl.exporter.exporter import Board
 from eosctl.exporter.otlp import OtlpPush
-from eosctl.model.config_topic import ClusterFacts, ConfigTopicLog
+from eosctl.model.config_topic import ConfigTopicLog
 from eosctl.model.evidence import InternalTopic
 from eosctl.model.names import ProducerIdAndEpoch
 from eosctl.model.report import exit_code
 from eosctl.model.skipped import Cause, Coverage, Skipped, not_asked
-from eosctl.model.topics import TopicFacts
+from eosctl.model.topics import ClusterFacts, TopicFacts
 from eosctl.model.transaction_log import LogReading, TransactionLogRecords
 from eosctl.model.transactions import TransactionalIdAccess, TransactionDescription, TransactionState
 from eosctl.model.watch import Answers, Cycle, Observation, Sample

@@ -23,10 +23,10 @@ from eosctl.model.acls import (
 )
 from eosctl.model.client_roles import ClientRole, ConnectCluster, ConnectorConfig
 from eosctl.model.names import Side
-from eosctl.model.offsets import SourceSupport
 from eosctl.model.plan import CreateAcls, DeleteAcls, needed_first
 from eosctl.model.preconditions import AclsPresent, PlanFacts
 from eosctl.model.skipped import Skipped
+from eosctl.model.workers import SourceSupport
 from eosctl.planning.acl_difference import _partly_denies, compare_acls, plan_acl_changes, removable_extras
 from eosctl.planning.acls import plan_acls
 from eosctl.planning.undo import undo_plan

@@ -16,10 +16,10 @@ from eosctl.model.client_roles import (
     StreamsApplication,
     WorkerConfig,
 )
-from eosctl.model.offsets import SourceSupport
 from eosctl.model.skipped import Skipped
 from eosctl.model.versions import KafkaVersion
 from eosctl.model.whole_numbers import MOST_TASKS
+from eosctl.model.workers import SourceSupport
 from eosctl.planning.acl_difference import compare_acls
 from eosctl.planning.acls import merge_overlapping, plan_acls
 

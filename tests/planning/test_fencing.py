@@ -21,11 +21,10 @@ from eosctl.model.groups import ConnectGroup, GroupMember
 from eosctl.model.hanging import Advice, Decision, FirstBatch, OpenTransaction, Verdict
 from eosctl.model.migration import ConnectClusters, MigrationFacts, MigrationRequest, Move
 from eosctl.model.names import ConnectorTaskId, ProducerIdAndEpoch, Side, TopicPartition
-from eosctl.model.offsets import KnownPhase
 from eosctl.model.preconditions import ConnectorFacts
 from eosctl.model.skipped import Skipped
 from eosctl.model.transactions import ActiveProducer, TransactionDescription, TransactionState
-from eosctl.model.workers import LiveOwners
+from eosctl.model.workers import KnownPhase, LiveOwners
 from eosctl.planning.fencing import choose_transaction_timeout, find_unproved, plan_fencing, prove, select_candidates
 from eosctl.planning.producing_elsewhere import find_clusters
 from eosctl.render.answers.fencing import view_fencing_plan

@@ -16,9 +16,10 @@ from eosctl.model.fencing import FencingRequest
 from eosctl.model.ledger import Cursor
 from eosctl.model.migration import ConnectClusters, KeptHistory, MergeRule
 from eosctl.model.names import TopicPartition
-from eosctl.model.offsets import ConnectorOffset, KnownPhase, SourceSupport
+from eosctl.model.offsets import ConnectorOffset
 from eosctl.model.preconditions import ConnectorFacts
 from eosctl.model.transactions import TransactionState
+from eosctl.model.workers import KnownPhase, SourceSupport
 from eosctl.planning.acl_difference import compare_acls, plan_acl_changes
 from eosctl.planning.acls import plan_acls
 from eosctl.planning.audit import resume

@@ -20,14 +20,7 @@ from eosctl.model.migration import (
     Move,
 )
 from eosctl.model.names import Side
-from eosctl.model.offsets import (
-    ConnectorOffset,
-    KnownPhase,
-    OffsetsTopic,
-    ReplicationSlot,
-    SourceRead,
-    SourceServer,
-)
+from eosctl.model.offsets import ConnectorOffset, OffsetsTopic, ReplicationSlot, SourceRead, SourceServer
 from eosctl.model.plan import (
     Plan,
     PlannedStep,
@@ -43,6 +36,7 @@ from eosctl.model.records import RecordState, java_partition
 from eosctl.model.report import Severity
 from eosctl.model.skipped import Skipped
 from eosctl.model.topics import TopicFacts
+from eosctl.model.workers import KnownPhase
 from eosctl.planning.found_positions import is_read_again, places_read, reading_again, with_found
 from eosctl.planning.migration import (
     Merged,

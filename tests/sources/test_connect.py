@@ -14,10 +14,9 @@ from eosctl.clients.rest_identity import WorkerUrl
 from eosctl.errors import NotAuthorized, OtherCluster, Refused, TimedOut, Undecodable, Unreachable, UsageError
 from eosctl.model.client_properties import ClientProperties
 from eosctl.model.evidence import Preflight, WorkerEvidence
-from eosctl.model.offsets import KnownPhase
 from eosctl.model.skipped import Skipped
 from eosctl.model.versions import KafkaVersion
-from eosctl.model.workers import ConnectorStatus, TaskStatus, WorkerFacts
+from eosctl.model.workers import ConnectorStatus, KnownPhase, TaskStatus, WorkerFacts
 from eosctl.operations.session import new_fold
 from eosctl.sources.cluster_reader import KeptFacts
 from eosctl.sources.connect_rest import (

@@ -21,11 +21,9 @@ from eosctl.analysis.rules.workers import probes
 from eosctl.analysis.transaction_log import ENOUGH, LEAST_MS, Quietness, quietness
 from eosctl.model.client_properties import Property, split_list
 from eosctl.model.client_roles import ClientConfig, ClientRole, known_number
-from eosctl.model.connectors import connector_path
 from eosctl.model.evidence import NOT_READ, Evidence, declared_support
 from eosctl.model.groups import CONNECT_PROTOCOL, SHARE_PROTOCOL, ShareGroup
 from eosctl.model.names import ConnectorTaskId, TopicPartition, task_transactional_id
-from eosctl.model.offsets import SourceSupport
 from eosctl.model.report import Finding, Severity
 from eosctl.model.rules import Rule, Versions, Whose
 from eosctl.model.skipped import Cause, Skipped, not_asked
@@ -35,6 +33,7 @@ from eosctl.model.topics import MIN_ISR, TopicFacts
 from eosctl.model.transaction_log import CommitHistory
 from eosctl.model.versions import KafkaVersion
 from eosctl.model.whole_numbers import whole_number
+from eosctl.model.workers import SourceSupport, connector_path
 
 PRODUCER: Final = "producer.override."
 FORCED: Final = {

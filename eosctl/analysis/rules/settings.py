@@ -12,7 +12,6 @@ from eosctl.model.client_roles import ClientRole
 from eosctl.model.connectors import OFFSETS_TOPIC
 from eosctl.model.evidence import Evidence, Properties
 from eosctl.model.names import TRANSACTION_LOG
-from eosctl.model.offsets import SOURCE_SUPPORT
 from eosctl.model.report import Finding, Severity
 from eosctl.model.rules import Rule, Versions, Whose
 from eosctl.model.skipped import Skipped
@@ -22,6 +21,7 @@ from eosctl.model.topics import TopicFacts
 from eosctl.model.transaction_log import TransactionLogValue
 from eosctl.model.versions import KafkaVersion
 from eosctl.model.whole_numbers import whole, whole_number
+from eosctl.model.workers import SOURCE_SUPPORT
 
 UP: Final = frozenset({"preparing", "enabled"})
 SHOWN: Final = 10

@@ -12,7 +12,7 @@ from eosctl.analysis.connect_requests import for_connector
 from eosctl.analysis.inspection import cleanup_policy_finding
 from eosctl.analysis.rules.workers import probes
 from eosctl.model.client_roles import SERVERS, server_set
-from eosctl.model.connectors import OFFSETS_TOPIC, connector_path, schema_history
+from eosctl.model.connectors import OFFSETS_TOPIC, schema_history
 from eosctl.model.evidence import Evidence, InternalTopic
 from eosctl.model.report import Finding, FindingKind, Severity
 from eosctl.model.rules import Check, Rule, Versions, Whose
@@ -22,6 +22,7 @@ from eosctl.model.times import lasting
 from eosctl.model.topics import MirroredPartition, TopicFacts
 from eosctl.model.versions import NEWEST, KafkaVersion
 from eosctl.model.whole_numbers import whole_number
+from eosctl.model.workers import connector_path
 
 ALL: Final = frozenset({"preparing", "enabled", "disabled"})
 OWN: Final = "connector's own offsets"

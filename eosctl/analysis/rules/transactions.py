@@ -15,7 +15,6 @@ from eosctl.model.client_roles import ClientRole
 from eosctl.model.evidence import Evidence, declared_support
 from eosctl.model.groups import CONNECT_PROTOCOL
 from eosctl.model.names import ConnectorTaskId, leader_transactional_id, task_transactional_id
-from eosctl.model.offsets import SourceSupport
 from eosctl.model.report import Finding, Severity
 from eosctl.model.rules import Rule, Versions, Whose
 from eosctl.model.skipped import Skipped, not_asked
@@ -24,7 +23,7 @@ from eosctl.model.times import ClusterClock
 from eosctl.model.transactions import TransactionDescription, TransactionState
 from eosctl.model.versions import NEWEST, KafkaVersion
 from eosctl.model.whole_numbers import MOST_TASKS, whole_number
-from eosctl.model.workers import ConnectorStatus, LiveOwners
+from eosctl.model.workers import ConnectorStatus, LiveOwners, SourceSupport
 
 SHOWN: Final = 10
 EXPIRATION: Final = "transactional.id.expiration.ms"

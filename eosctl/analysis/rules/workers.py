@@ -15,13 +15,12 @@ from eosctl.model.client_roles import WorkerConfig, as_properties, class_name, s
 from eosctl.model.config_topic import RecordKind
 from eosctl.model.evidence import Evidence, WorkerEvidence, declared_support
 from eosctl.model.names import leader_transactional_id
-from eosctl.model.offsets import SOURCE_SUPPORT, SourceSupport
 from eosctl.model.report import Finding, Severity
 from eosctl.model.rules import Rule
 from eosctl.model.skipped import Cause, Skipped
 from eosctl.model.transactions import TransactionDescription
 from eosctl.model.versions import EXACTLY_ONCE_SOURCES, SEVERAL_PLUGIN_VERSIONS, KafkaVersion, Release
-from eosctl.model.workers import TaskStatus, host_port, is_loopback
+from eosctl.model.workers import SOURCE_SUPPORT, SourceSupport, TaskStatus, host_port, is_loopback
 
 ALL: Final = frozenset({"preparing", "enabled", "disabled"})
 DRAFT_SETTING: Final = "exactly.once.source.enabled"

@@ -10,7 +10,8 @@ from msgspec.structs import replace
 
 from eosctl.commands.options import ConfigTopic, ConnectorNames, WorkerConfig, WorkerOffsetsTopic
 from eosctl.model.client_properties import split_list
-from eosctl.model.offsets import KnownPhase, SourceSupport, Store
+from eosctl.model.offsets import Store
+from eosctl.model.workers import KnownPhase, SourceSupport
 from eosctl.operations.offset_stores import OffsetsRequest
 from eosctl.shell.options import GlobalOptions
 

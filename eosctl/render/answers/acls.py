@@ -29,10 +29,10 @@ from eosctl.model.acl_plan import (
     same_cluster,
 )
 from eosctl.model.acls import AclBinding, Operation, PatternType, ResourcePattern, ResourceType
-from eosctl.model.offsets import SOURCE_SUPPORT, SourceSupport
 from eosctl.model.skipped import Skipped
 from eosctl.model.text import UNSEEN, escaped_in_json, escaped_in_lines, pluralize, shell_word
 from eosctl.model.times import rfc3339
+from eosctl.model.workers import SOURCE_SUPPORT, SourceSupport
 from eosctl.render.answers.findings import ShownFindings, SkippedRow, findings_of
 from eosctl.render.cells import as_text
 from eosctl.render.document import Column, Document, Findings, RowStream, Table, Tone, col, columns, row_of

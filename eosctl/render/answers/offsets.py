@@ -14,7 +14,6 @@ from eosctl.model.offsets import (
     AtSource,
     Change,
     ConnectorOffsets,
-    KnownPhase,
     MalformedValue,
     MergedOffset,
     OffsetChange,
@@ -33,6 +32,7 @@ from eosctl.model.offsets import (
 from eosctl.model.skipped import Skipped
 from eosctl.model.text import pluralize
 from eosctl.model.times import rfc3339
+from eosctl.model.workers import KnownPhase
 from eosctl.render.answers.findings import ShownFindings, SkippedRow, findings_of
 from eosctl.render.cells import brief_of
 from eosctl.render.document import MOST, Column, Document, Findings, RowStream, Table, Tone, col, columns, row_of
