@@ -31,6 +31,7 @@ from eosctl.model.offsets import (
     StoredOffset,
     StorePlace,
     WorkerSettings,
+    finite,
 )
 from eosctl.model.report import Details, Finding, Severity, worst_first
 from eosctl.model.skipped import Skipped, not_asked
@@ -506,12 +507,18 @@ def _shown(answer: StoredOffset | Skipped | None) -> str:
 
 
 def _example(row: MergedOffset, phases: ByPhase) -> Mapping[str, object]:
-    enabled, other = _value(phases.enabled), _value(phases.not_enabled)
     return {
-        "partition": None if row.key.partition is None else dict(row.key.partition),
-        "enabled": enabled.reason if isinstance(enabled, Skipped) else enabled,
-        "not_enabled": other.reason if isinstance(other, Skipped) else other,
+        "partition": None if row.key.partition is None else finite(row.key.partition),
+        "enabled": _evident(phases.enabled),
+        "not_enabled": _evident(phases.not_enabled),
     }
+
+
+def _evident(answer: StoredOffset | Skipped | None) -> object:
+    found = _value(answer)
+    if isinstance(found, Skipped):
+        return found.reason
+    return finite(found) if isinstance(found, Mapping) else found
 
 
 SETTING: Final = "producer.override.bootstrap.servers"

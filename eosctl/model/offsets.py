@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from enum import StrEnum
 from functools import cached_property
 from itertools import repeat
+from math import isfinite
 from operator import attrgetter
 from typing import Final, NamedTuple, overload
 
@@ -28,6 +29,11 @@ SourcePartition = Mapping[str, object]
 
 SourceOffset = Mapping[str, object]
 """How far a connector has read there: text to null, text, number or boolean."""
+
+
+def finite(value: Mapping[str, object]) -> dict[str, object]:
+    """A copy of the map, with doubles that JSON cannot write (1e400 reads as infinite) as text."""
+    return {name: str(item) if type(item) is float and not isfinite(item) else item for name, item in value.items()}
 
 
 class OffsetKey(Struct, frozen=True):

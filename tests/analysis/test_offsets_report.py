@@ -1,6 +1,7 @@
 """Findings about stored offsets and their stores."""
 
 import base64
+import json
 
 import pytest
 from msgspec.structs import replace
@@ -590,6 +591,18 @@ def test_an_uncommitted_offset_of_a_connector_that_is_gone_is_a_warning_at_most(
     }
     assert levels == {KnownPhase.ENABLED: Severity.INFO, KnownPhase.DISABLED: Severity.WARNING}
     assert "a new connector of this name would begin there" in found(log, configs={})["uncommitted-offset"].message
+
+
+def test_the_evidence_of_an_uncommitted_offset_can_be_written_as_json() -> None:
+    """1e400 reads as infinite, which JSON does not have."""
+    log = topic(
+        "global",
+        [record(0, '["c",{"f":1e400}]', '{"p":1e400}'), record(1, '["c",{"f":1e400}]', ROW, RecordState.ABORTED)],
+    )
+    evidence = found(log, configs={"c": {}})["uncommitted-offset"].evidence
+    assert json.loads(json.dumps(evidence, allow_nan=False))["examples"] == [
+        {"partition": {"f": "inf"}, "enabled": {"p": "inf"}, "not_enabled": json.loads(ROW)}
+    ]
 
 
 @pytest.mark.parametrize(("version", "is_told"), [((3, 3), True), ((3, 2), False)])

@@ -4,8 +4,9 @@ import math
 
 import pytest
 
+from eosctl.model.offsets import finite
 from eosctl.model.records import RecordState
-from eosctl.render.answers.offsets import finite, view_offsets
+from eosctl.render.answers.offsets import view_offsets
 from tests.analysis.offset_records import record, report, topic
 
 A, B = '["a",{"f":1}]', '["b",{"f":1}]'

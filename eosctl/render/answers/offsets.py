@@ -1,7 +1,6 @@
 """Offsets merged, exported and compared."""
 
 import base64
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
 from operator import attrgetter
@@ -28,6 +27,7 @@ from eosctl.model.offsets import (
     StoredOffset,
     StorePlace,
     WorkerSettings,
+    finite,
 )
 from eosctl.model.skipped import Skipped
 from eosctl.model.text import pluralize
@@ -293,13 +293,6 @@ def _stored(stored: StoredOffset | Skipped | None) -> StoredOffsetRow | SkippedR
         "state": state.value,
         "producer_id": producer_id,
         "producer_epoch": producer_epoch,
-    }
-
-
-def finite(value: Mapping[str, object]) -> dict[str, object]:
-    """A copy of the map, with doubles that JSON cannot write (1e400 reads as infinite) as text."""
-    return {
-        name: str(item) if type(item) is float and not math.isfinite(item) else item for name, item in value.items()
     }
 
 
