@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, Self
 
 from eosctl.sandbox.jars import TESTED_BROKERS, KafkaJars, resolve_broker_jars, resolve_jars
-from eosctl.sandbox.java import find_java
-from eosctl.sandbox.site import QUICK_START, WORKER_MAIN, class_archives
+from eosctl.sandbox.java import QUICK_START, find_java
+from eosctl.sandbox.site import WORKER_MAIN, class_archives
 from tests.faulty_sandbox import Sandbox
 
 

@@ -15,6 +15,8 @@ from eosctl.errors import ConfigError, install_command
 from eosctl.sandbox.cache import cache_directory, exclusive
 
 NEEDED: Final = 17
+# Without the second compiler a broker is ready in 1.6 s instead of 1.9 s on two cores, and keytool takes half.
+QUICK_START: Final = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:-UsePerfData", "-Xshare:auto", "-Xms64m")
 
 
 def find_java() -> Path:
@@ -82,9 +84,13 @@ def compile_java(compiler: Path, source: Path, classpath: str, output_directory:
 def _compile(compiler: Path, source: Path, classpath: str, output_directory: Path) -> None:
     # The Eclipse compiler does not know the `directory/*` form of java's own launcher.
     entries = os.pathsep.join(_expand(classpath))
-    command = [str(find_java()), "-jar", str(compiler), f"-{NEEDED}", "-proc:none", "-nowarn", "-cp", entries]
+    command = [str(find_java()), *QUICK_START, "-jar", str(compiler), f"-{NEEDED}", "-proc:none", "-nowarn"]
     answer = subprocess.run(
-        [*command, "-d", output_directory, source], capture_output=True, text=True, check=False, timeout=300
+        [*command, "-cp", entries, "-d", output_directory, source],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
     )
     if answer.returncode != 0:
         raise ConfigError(f"{source} does not compile:\n{answer.stdout}{answer.stderr}")

@@ -22,7 +22,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 from cryptography.x509.oid import NameOID
 
-from eosctl.sandbox.java import find_java
+from eosctl.sandbox.java import QUICK_START, find_java
 
 PASSWORD = "store-secret"
 KEY_PASSWORD = "key-secret"
@@ -129,6 +129,6 @@ def _general_name(host: str) -> x509.GeneralName:
 
 def keytool(*arguments: object) -> None:
     """Run the JDK's keytool."""
-    command = [str(find_java()), "-m", "java.base/sun.security.tools.keytool.Main", *map(str, arguments)]
+    command = [str(find_java()), *QUICK_START, "-m", "java.base/sun.security.tools.keytool.Main", *map(str, arguments)]
     ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     assert ran.returncode == 0, ran.stdout + ran.stderr

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from eosctl.sandbox.jars import resolve_plugin
-from eosctl.sandbox.java import compile_java, find_java
-from eosctl.sandbox.site import QUICK_START
+from eosctl.sandbox.java import QUICK_START, compile_java, find_java
 from tests.faulty_sandbox import Sandbox
 from tests.jvm import jars_of
 from tests.waiting import eventually

@@ -9,8 +9,7 @@ from confluent_kafka import Producer
 
 from eosctl.sandbox.cache import cache_directory, exclusive
 from eosctl.sandbox.jars import resolve_plugin
-from eosctl.sandbox.java import compile_java, find_java
-from eosctl.sandbox.site import QUICK_START
+from eosctl.sandbox.java import QUICK_START, compile_java, find_java
 from tests.faulty_sandbox import Sandbox
 from tests.jvm import jars_of
 

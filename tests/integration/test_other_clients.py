@@ -14,8 +14,7 @@ import pytest
 from eosctl.model.versions import KafkaVersion
 from eosctl.sandbox.cache import cache_directory, exclusive
 from eosctl.sandbox.jars import resolve_plugin
-from eosctl.sandbox.java import compile_java, find_java
-from eosctl.sandbox.site import QUICK_START
+from eosctl.sandbox.java import QUICK_START, compile_java, find_java
 from tests.commands.conftest import Eosctl, Ran
 from tests.conftest import FreshName
 from tests.faulty_sandbox import Sandbox

@@ -60,6 +60,14 @@ def states(broker: Sandbox, fresh_name: FreshName) -> EveryState:
     return made
 
 
+@pytest.fixture(scope="module")
+def kafkas(broker: Sandbox, states: EveryState) -> list[list[Row]]:
+    """What Kafka's tool prints of all IDs, of each of them, and of the producers of the first topic."""
+    each = [("describe", "--transactional-id", name) for name in states.ids.values()]
+    producers = ("describe-producers", "--topic", states.topic, "--partition", 0)
+    return run_transactions_tool(broker, [("list",), *each, producers])
+
+
 def answer(eosctl: Eosctl, states: EveryState, *command: str) -> list[dict[str, Any]]:
     ran = eosctl("transactions", command[0], "-b", states.servers, "-o", "json", *command[1:])
     assert ran.exit_code == 0, ran.stderr
@@ -105,20 +113,18 @@ def as_kafka_remembers(row: dict[str, Any]) -> Row:
 
 
 @pytest.mark.matrix
-def test_ids_are_listed_as_by_kafkas_tool(broker: Sandbox, states: EveryState, eosctl: Eosctl) -> None:
+def test_ids_are_listed_as_by_kafkas_tool(kafkas: list[list[Row]], states: EveryState, eosctl: Eosctl) -> None:
     ours = [row for row in answer(eosctl, states, "list") if row["transactional_id"] in states.ids.values()]
-    (listed,) = run_transactions_tool(broker, [("list",)])
-    theirs = [row for row in listed if row["TransactionalId"] in states.ids.values()]
+    theirs = [row for row in kafkas[0] if row["TransactionalId"] in states.ids.values()]
     assert by_text(theirs) == by_text(map(as_kafka_lists, ours))
     assert len(theirs) == len(states.ids)
 
 
 @pytest.mark.matrix
-def test_each_state_is_described_as_by_kafkas_tool(broker: Sandbox, states: EveryState, eosctl: Eosctl) -> None:
+def test_each_state_is_described_as_by_kafkas_tool(kafkas: list[list[Row]], states: EveryState, eosctl: Eosctl) -> None:
     """But for the start of one that has ended, which the tool calls current and counts on."""
     ours = answer(eosctl, states, "describe", *states.ids.values())
-    asked = [("describe", "--transactional-id", name) for name in states.ids.values()]
-    for row, (theirs,) in zip(ours, run_transactions_tool(broker, asked), strict=True):
+    for row, (theirs,) in zip(ours, kafkas[1:-1], strict=True):
         theirs["TopicPartitions"] = ",".join(sorted(theirs["TopicPartitions"].split(",")))
         duration, start = theirs.pop("TransactionDurationMs"), theirs["CurrentTransactionStartTimeMs"]
         assert (duration == "None") == (start == "None")
@@ -130,9 +136,9 @@ def test_each_state_is_described_as_by_kafkas_tool(broker: Sandbox, states: Ever
 
 
 @pytest.mark.matrix
-def test_producers_are_described_as_by_kafkas_tool(broker: Sandbox, states: EveryState, eosctl: Eosctl) -> None:
+def test_producers_are_described_as_by_kafkas_tool(kafkas: list[list[Row]], states: EveryState, eosctl: Eosctl) -> None:
     ours = answer(eosctl, states, "producers", "--topic", states.topic)
-    (theirs,) = run_transactions_tool(broker, [("describe-producers", "--topic", states.topic, "--partition", 0)])
+    theirs = kafkas[-1]
     assert by_text(map(as_kafka_remembers, ours)) == by_text(theirs)
     assert [row["CurrentTransactionStartOffset"] == "None" for row in by_text(theirs)].count(False) == 2
 

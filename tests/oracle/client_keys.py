@@ -14,7 +14,7 @@ from textwrap import fill
 
 from eosctl.model.versions import KafkaVersion
 from eosctl.sandbox.jars import DEFAULT_KAFKA_VERSION, resolve_jars, retrieve_artifacts
-from eosctl.sandbox.java import compile_java, find_java
+from eosctl.sandbox.java import QUICK_START, compile_java, find_java
 
 RELEASES = (
     *("3.3.2", "3.4.1", "3.5.2", "3.6.2", "3.7.2", "3.8.1", "3.9.2"),
@@ -38,7 +38,7 @@ def keys_of(classpath: str) -> frozenset[str]:
     """All keys of the clients on this classpath."""
     jars = resolve_jars(DEFAULT_KAFKA_VERSION, lambda _: None)
     classes = compile_java(jars.compiler, Path(__file__).with_name("ClientKeysOracle.java"), jars.classpath)
-    command = [str(find_java()), "-cp", f"{classes}:{classpath}", "ClientKeysOracle"]
+    command = [str(find_java()), *QUICK_START, "-cp", f"{classes}:{classpath}", "ClientKeysOracle"]
     return frozenset(subprocess.run(command, capture_output=True, text=True, check=True).stdout.split())
 
 

@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from eosctl.sandbox.jars import DEFAULT_KAFKA_VERSION, resolve_jars, resolve_plugin
-from eosctl.sandbox.java import compile_java, find_java
-from eosctl.sandbox.site import QUICK_START
+from eosctl.sandbox.java import QUICK_START, compile_java, find_java
 from tests.jvm import Oracle
 
 DEFAULTS = {"patternType": "literal", "host": "*"}
