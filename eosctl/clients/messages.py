@@ -62,6 +62,11 @@ def _plain(name: str) -> Any:  # noqa: ANN401  # untyped library
 
     Its own modules make all messages of a subject, at half a millisecond each.
     """
+    from kafka.protocol.schemas import BaseField
+
+    if not hasattr(BaseField.parse_versions, "cache_info"):  # a schema has the same versions and names many times
+        BaseField.parse_versions = staticmethod(cache(BaseField.parse_versions))
+        BaseField.underscore_name = staticmethod(cache(BaseField.underscore_name))
     from kafka.protocol.api_header import ResponseClassRegistry
     from kafka.protocol.api_message import ApiMessage
 
