@@ -12,7 +12,7 @@ from eosctl.errors import ConfigError, UsageError, reason_of
 OWNER_ONLY: Final = 0o600
 OWNERS_DIRECTORY: Final = 0o700
 NAME_A_FILE: Final = "name a file in an existing directory"
-NAME_A_PLACE: Final = "name a place where you may write"
+NAME_A_PLACE: Final = "name another place, where you may write"
 ELSEWHERE: Final = frozenset({EACCES, EEXIST, ENOENT, ENOTDIR, EPERM, EROFS})
 """Errors of a wrong place, and not of a full disk."""
 STREAMS: Final = frozenset({"/dev", "/dev/fd", "/proc/self/fd"})
@@ -29,7 +29,7 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
     """
     if is_stream(path):
         raise ConfigError(f"cannot write {path}: it is no regular file", hint=NAME_A_FILE)
-    draft = path.with_name(f".eosctl-{os.urandom(8).hex()}")
+    draft = path.parent / f".eosctl-{os.urandom(8).hex()}"
     try:
         made = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, OWNER_ONLY)
         try:

@@ -42,12 +42,12 @@ def fingerprint(public_key: bytes) -> str:
 
 
 class SigningKey:
-    """An Ed25519 key of OpenSSH without a passphrase; ConfigError for any other."""
+    """An Ed25519 key of OpenSSH without a passphrase; ConfigError for any other, which names its origin."""
 
-    def __init__(self, private_key: bytes) -> None:
+    def __init__(self, private_key: bytes, origin: str = "the key to sign with") -> None:
         from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-        self._key = _private_key(private_key)
+        self._key = _private_key(private_key, origin)
         self.public_key = self._key.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw)
 
     def sign(self, content: bytes, namespace: str) -> str:
@@ -69,7 +69,7 @@ class SigningKey:
         return "\n".join((BEGIN, *lines, END, ""))
 
 
-def _private_key(private_key: bytes) -> "Ed25519PrivateKey":
+def _private_key(private_key: bytes, origin: str) -> "Ed25519PrivateKey":
     from cryptography.exceptions import UnsupportedAlgorithm
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
     from cryptography.hazmat.primitives.serialization import load_ssh_private_key
@@ -78,9 +78,9 @@ def _private_key(private_key: bytes) -> "Ed25519PrivateKey":
         key = load_ssh_private_key(private_key, password=None)
     except (ValueError, TypeError, UnsupportedAlgorithm) as error:
         reason = "has a passphrase" if "password" in str(error) else "is no private key of OpenSSH"
-        raise ConfigError(f"the key to sign with {reason}", hint=MAKE_KEY) from error
+        raise ConfigError(f"{origin} {reason}", hint=MAKE_KEY) from error
     if not isinstance(key, Ed25519PrivateKey):
-        raise ConfigError("the key to sign with is no Ed25519 key", hint=MAKE_KEY)
+        raise ConfigError(f"{origin} is no Ed25519 key", hint=MAKE_KEY)
     return key
 
 
@@ -137,7 +137,7 @@ def is_signed_by(content: bytes, signature: Signature, namespace: str) -> bool:
     return signature.namespace == namespace
 
 
-def decode_public_keys(text: str) -> tuple[bytes, ...]:
+def decode_public_keys(text: str, origin: str = "the text") -> tuple[bytes, ...]:
     """Raw Ed25519 keys in lines of an `.pub` or an allowed-signers file; ConfigError where there is none."""
     found: list[bytes] = []
     for line in text.splitlines():
@@ -146,9 +146,9 @@ def decode_public_keys(text: str) -> tuple[bytes, ...]:
             try:
                 found.append(_of_algorithm(base64.b64decode(match[1], validate=True), 32))
             except (ValueError, binascii.Error) as error:
-                raise ConfigError(f"a public key cannot be read: {error}") from error
+                raise ConfigError(f"a public key in {origin} cannot be read: {error}") from error
     if not found:
-        raise ConfigError("there is no ssh-ed25519 public key in it", hint="give the .pub file of the signer")
+        raise ConfigError(f"there is no ssh-ed25519 public key in {origin}", hint="give the .pub file of the signer")
     return tuple(found)
 
 

@@ -103,17 +103,24 @@ TABLES: Final[dict[str, Columns]] = {
 """The columns of each file. Times are UTC, null for none; a histogram's low and high are records or ms, inside both."""
 
 
+def prepare_export(directory: Path) -> None:
+    """Creates the directory; raises as `export_audit` does. Called before an audit too, whose answer would be lost."""
+    try:
+        import pyarrow.parquet  # noqa: F401  # only whether it is there
+    except ImportError as error:
+        raise NotInstalled("--export", "report", error) from error
+    make_directory(directory)
+
+
 def export_audit(directory: Path, report: AuditReport) -> tuple[Path, ...]:
     """Writes one file for each table into `directory`, which is created if missing; returns the files.
 
     Each file is written whole or not at all, readable by its owner only, and names the audited cluster and the time in
     its metadata. Raises ConfigError if the extra `report` is not installed or the directory cannot be written.
     """
-    try:
-        from pyarrow import parquet
-    except ImportError as error:
-        raise NotInstalled("--export", "report", error) from error
-    make_directory(directory)
+    prepare_export(directory)
+    from pyarrow import parquet
+
     written = []
     with ExitStack() as files:
         for name, rows in _rows(report).items():

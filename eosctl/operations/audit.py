@@ -16,7 +16,7 @@ from eosctl.codecs.ledger import decode_earlier_audit
 from eosctl.engines.auditing import AuditResult, CarriedRows, Engine, Progress, no_prior_state, run_audit
 from eosctl.engines.local import LocalEngine
 from eosctl.errors import Refused
-from eosctl.executors.audit_export import export_audit, write_spark_bundle
+from eosctl.executors.audit_export import export_audit, prepare_export, write_spark_bundle
 from eosctl.late_pattern import late_pattern
 from eosctl.ledger.ledger import Ledger
 from eosctl.model.audit import (
@@ -164,6 +164,8 @@ def run_and_report(session: Session, request: AuditRequest, formats: ReportForma
     """One whole run, kept in the ledger if there is one."""
     if request.evidence is not None:
         request.evidence.require_usable()
+    if request.export is not None:
+        prepare_export(request.export)
     auditor = _Auditor(session, request)
     if request.store is None:
         report = auditor.run(auditor.plan(), no_prior_state).report

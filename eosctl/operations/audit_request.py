@@ -48,7 +48,11 @@ class EvidenceRequest(Struct, frozen=True):
 
     def key(self) -> SigningKey | None:
         """ConfigError where it cannot be used."""
-        return None if self.sign_key is None else SigningKey(read_content(self.sign_key, SIGNING_KEY))
+        return (
+            None
+            if self.sign_key is None
+            else SigningKey(read_content(self.sign_key, SIGNING_KEY), f"--sign-key {self.sign_key}")
+        )
 
 
 def evidence_request(file: Path | None, sign_key: Path | None, *, overwrite: bool) -> EvidenceRequest | None:

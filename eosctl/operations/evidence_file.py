@@ -90,7 +90,11 @@ def digest_ranges(plan: AuditPlan, ranges: Iterable[OffsetRange], open_source: O
 def verify_evidence(session: Session, path: Path, signer_keys: Path | None) -> VerifiedEvidence:
     """Checks the file and its signature; where a cluster is named, reads its ranges again."""
     content = read_content(path, EVIDENCE)
-    keys = () if signer_keys is None else decode_public_keys(read_text(signer_keys, PUBLIC_KEYS))
+    keys = (
+        ()
+        if signer_keys is None
+        else decode_public_keys(read_text(signer_keys, PUBLIC_KEYS), f"--signer-key {signer_keys}")
+    )
     checked = VerifiedEvidence(path=str(path), evidence=None, looked_for=kinds_of_command("verify"))
     try:
         evidence = decode_evidence(content)

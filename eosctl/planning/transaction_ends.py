@@ -241,6 +241,7 @@ UNDECIDED: Final = (
     "give --flink-checkpoint with the job's last completed checkpoint, or --commit-listed with what its owner decided: "
     "an empty list if it decided nothing"
 )
+SHOW_OPEN: Final = "without --commit-listed, --flink-checkpoint and --fence-rest the command shows what is open"
 ABORTED: Final = (
     "fencing aborts what is open, and that cannot be rolled back: only its owner can produce the records again"
 )
@@ -278,9 +279,10 @@ def plan_leftovers(
         fence = _fence(described, facts, transaction_timeout_ms)
         steps.append(PlannedStep(fence, (ClusterIs(Side.SOURCE, cluster_id), *fence.implied())))
         warnings[ABORTED] = None
+    hint = "stop the client, or take it out of the list" if against else UNDECIDED if undecided else None
     if not steps and not against:
         against = [next(iter(warnings), "nothing that may be ended is open under this prefix")]
-    hint = "stop the client, or take it out of the list" if against else UNDECIDED if undecided else None
+        hint = SHOW_OPEN
     against += [f"{first_few(names)}: {why}" for why, names in undecided.items()]
     return Planned(
         plan=Plan(LEFTOVERS, as_of, () if against else tuple(steps)),

@@ -56,7 +56,7 @@ ROLES: Final = {"config_topic": "config", "worker_offsets_topic": "offsets", "st
 """The same options, and the role of the topic that each names."""
 
 
-WRITTEN: Final = frozenset({"output_file", "sarif", "junit", "report", "evidence"})
+WRITTEN: Final = frozenset({"output_file", "sarif", "junit", "report", "evidence", "prometheus"})
 """Options whose file is written at the end of the work, by parameter."""
 FLAGS: Final[Mapping[str, str]] = {
     "bootstrap_server": "--bootstrap-server",

@@ -261,7 +261,7 @@ class LogSegment:
             if not item.header.is_control:
                 yield from self._records(item)
         if batches.cut_bytes and batches.cut_reason != CUT_OFF:
-            raise self._undecodable(f"offset {batches.next_offset}: {batches.cut_reason}")
+            raise self._undecodable(f"offset {batches.next_offset}: {batches.cut_reason}", A_SEGMENT)
         self.cut_bytes = batches.cut_bytes
 
     def _records(self, batch: Batch) -> list[Record]:
@@ -270,11 +270,12 @@ class LogSegment:
         except Undecodable as error:
             raise self._undecodable(error.message) from error
 
-    def _undecodable(self, what: str) -> Undecodable:
-        return Undecodable(f"{self._path}: {what}")
+    def _undecodable(self, what: str, hint: str | None = None) -> Undecodable:
+        return Undecodable(f"{self._path}: {what}", hint=hint)
 
 
 SEGMENT: Final = late_pattern(r"(?P<base>\d{20})\.log(?P<swap>\.swap)?")
+A_SEGMENT: Final = "is it a segment? A broker's segment is a .log file in a partition's directory"
 GONE: Final = "the segment file was deleted before it was read"
 SHORTER: Final = "the last segment was truncated before it was read"
 TOPIC_ID: Final = late_pattern(r"^topic_id:\s*(\S+)$", re.MULTILINE)

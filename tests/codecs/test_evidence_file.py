@@ -149,5 +149,7 @@ def test_a_key_that_cannot_sign_is_refused(how, words, tmp_path):
     subprocess.run(["ssh-keygen", "-q", *how, "-f", tmp_path / "key"], check=True)
     with pytest.raises(ConfigError, match=words):
         SigningKey((tmp_path / "key").read_bytes())
-    with pytest.raises(ConfigError, match="no private key of OpenSSH"):
-        SigningKey(b"nothing")
+    with pytest.raises(ConfigError, match="--sign-key k is no private key of OpenSSH"):
+        SigningKey(b"nothing", "--sign-key k")
+    with pytest.raises(ConfigError, match="no ssh-ed25519 public key in --signer-key k"):
+        decode_public_keys("nothing", "--signer-key k")

@@ -1,6 +1,7 @@
 """`--sarif` and `--junit`: files for pipelines that change neither the answer nor the exit code."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -121,3 +122,21 @@ def test_a_file_in_no_directory_is_refused_before_the_work_and_the_other_says_so
 @pytest.mark.parametrize("command", [("inspect-config",), ("offsets", "show"), ("transactions", "log")])
 def test_commands_that_gate_nothing_do_not_take_them(eosctl, command):
     assert "No such option" in eosctl(*command, "--sarif", "x").stderr
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("doctor", "--prometheus", "none/eosctl.prom"),
+        ("audit", "--report", "none/audit.html"),
+        ("audit", "--export", "file/audit"),
+        ("audit", "--evidence", "none/audit.json"),
+    ],
+)
+def test_a_place_that_cannot_be_written_is_refused_before_any_cluster_is_asked(eosctl, tmp_path, monkeypatch, words):
+    monkeypatch.chdir(tmp_path)
+    Path("file").write_text("")
+    ran = eosctl(*words, "-b", "127.0.0.1:1")
+    assert ran.exit_code == 2
+    assert "cannot be reached" not in ran.stderr
+    assert words[-1] in ran.stderr

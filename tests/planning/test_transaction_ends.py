@@ -421,6 +421,7 @@ def test_of_the_rest_only_an_open_transaction_is_fenced(found):
     planned = leftovers(rest=[found])
     assert planned.plan.steps == ()
     assert planned.objections == ("nothing that may be ended is open under this prefix",)
+    assert planned.hint == "without --commit-listed, --flink-checkpoint and --fence-rest the command shows what is open"
     assert [each.step for each in leftovers(rest=[found, facts()]).plan.steps] == [FENCE]
 
 
