@@ -65,6 +65,7 @@ SELDOM_USED: Final = frozenset(
 OWN: Final = frozenset(
     {
         "eosctl.analysis.config_topic",
+        "eosctl.analysis.metrics.samples",
         "eosctl.analysis.output_topics",
         "eosctl.clients.rest",
         "eosctl.codecs.config_topic",
@@ -76,10 +77,14 @@ OWN: Final = frozenset(
         "eosctl.model.config_topic",
         "eosctl.model.evidence",
         "eosctl.model.hanging",
+        "eosctl.model.offsets",
+        "eosctl.model.plan",
         "eosctl.model.preconditions",
         "eosctl.model.transaction_log",
-        "eosctl.model.offsets",
         "eosctl.operations.decisions",
+        "eosctl.operations.plan_files",
+        "eosctl.planning.acl_difference",
+        "eosctl.planning.acls",
         "eosctl.sources.audit_log",
         "eosctl.sources.connect_rest",
         "eosctl.sources.kafka_acls",

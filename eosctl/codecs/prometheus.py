@@ -1,8 +1,12 @@
 """Samples in Prometheus' text format, for the textfile collector."""
 
-from collections.abc import Iterable, Iterator
+from __future__ import annotations
 
-from eosctl.model.watch import Metric, Sample
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from eosctl.model.watch import Metric, Sample
 
 
 def encode_samples(samples: Iterable[Sample]) -> Iterator[str]:

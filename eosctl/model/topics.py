@@ -11,6 +11,11 @@ from eosctl.model.text import first_few
 from eosctl.model.whole_numbers import whole_number
 
 MIN_ISR: Final = "min.insync.replicas"
+CLEANUP_POLICY: Final = "cleanup.policy"
+RETENTION_MS: Final = "retention.ms"
+RETENTION_BYTES: Final = "retention.bytes"
+RETENTION_SETTINGS: Final = (CLEANUP_POLICY, RETENTION_MS, RETENTION_BYTES)
+"""Settings of a topic that decide which records it keeps."""
 
 
 class ClusterFacts(Struct, frozen=True):

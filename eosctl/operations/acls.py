@@ -1,5 +1,7 @@
 """Planning the ACLs of a Connect cluster."""
 
+from __future__ import annotations
+
 import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,6 +23,7 @@ from eosctl.codecs.strimzi import merge_kafka_users
 from eosctl.errors import ConfigError, UsageError
 from eosctl.files import CONNECTOR_CONFIG, KAFKA_USERS, WORKER_CONFIG, read_text
 from eosctl.late_pattern import late_pattern
+from eosctl.model import plan as plans
 from eosctl.model.acl_plan import (
     AclDifference,
     AclPlan,
@@ -43,16 +46,15 @@ from eosctl.model.client_roles import (
 )
 from eosctl.model.connectors import ConnectorState
 from eosctl.model.names import Side, did_you_mean
-from eosctl.model.plan import PlanTarget
 from eosctl.model.skipped import Cause, Skipped, not_asked
 from eosctl.model.text import pluralize
 from eosctl.model.versions import KafkaVersion
 from eosctl.model.workers import SourceSupport
-from eosctl.operations.plan_files import keep_plan
+from eosctl.operations import plan_files
 from eosctl.operations.session import Session
 from eosctl.operations.workers import require_workers_group
-from eosctl.planning.acl_difference import compare_acls, plan_acl_changes
-from eosctl.planning.acls import plan_acls
+from eosctl.planning import acl_difference
+from eosctl.planning import acls as acl_planning
 from eosctl.sources.config_providers import read_subject
 
 
@@ -525,7 +527,7 @@ def _plan_streams_acls(session: Session, application: StreamsApplication, option
 def _compared(request: AclRequest, options: AclOptions, acls: ClusterAcls, as_of: int) -> AclReport:
     """The plan against the cluster's ACLs."""
     assert request.here is not None
-    plan = plan_acls(request, certificate_subject(request.clusters))
+    plan = acl_planning.plan_acls(request, certificate_subject(request.clusters))
     difference = _compare(request, options, plan, acls)
     return AclReport(
         group_ids=tuple(each.group_id for each in request.clusters),
@@ -578,7 +580,7 @@ def _merged(plan: AclPlan, place: frozenset[str], options: AclOptions) -> str | 
 
 def _compare(request: AclRequest, options: AclOptions, plan: AclPlan, acls: ClusterAcls) -> AclDifference:
     assert request.here is not None
-    difference = compare_acls(request, plan, acls.bindings, request.here, options.brokers.super_users)
+    difference = acl_difference.compare_acls(request, plan, acls.bindings, request.here, options.brokers.super_users)
     if difference.missing:
         hidden = acls.hidden - ({SUPER_USERS} if options.brokers.super_users else set())
         difference = replace(difference, findings=(*difference.findings, *find_hidden(hidden)))
@@ -588,11 +590,11 @@ def _compare(request: AclRequest, options: AclOptions, plan: AclPlan, acls: Clus
 def _keep(session: Session, report: AclReport, acls: ClusterAcls, path: Path, *, prune: bool) -> None:
     assert not isinstance(acls.bindings, Skipped), "_require_acls refuses a plan file without ACLs"
     assert acls.cluster_id is not None
-    changes = plan_acl_changes(
+    changes = acl_difference.plan_acl_changes(
         report.difference, report.plan, acls.bindings, acls.cluster_id, report.as_of, prune=prune
     )
-    here = PlanTarget(Side.SOURCE, session.client_properties.bootstrap_servers)
-    keep_plan(replace(changes, places=(here,)), path)
+    here = plans.PlanTarget(Side.SOURCE, session.client_properties.bootstrap_servers)
+    plan_files.keep_plan(replace(changes, places=(here,)), path)
     words = ["eosctl", "apply", str(path), *session.options.words]
     session.options.console.narrate(f"the plan is in {path}; `{shlex.join(words)}` carries it out")
 
@@ -603,7 +605,7 @@ def _explained(report: AclReport, request: AclRequest) -> AclReport:
     planned = {each.binding for each in report.plan.bindings}
     beyond = {}
     for phase in SourceSupport:
-        needed = plan_acls(replace(request, phase=phase), certificate_subject(request.clusters)).bindings
+        needed = acl_planning.plan_acls(replace(request, phase=phase), certificate_subject(request.clusters)).bindings
         for each in needed:
             phases.setdefault(each.binding, []).append(phase)
         beyond[phase] = len({each.binding for each in needed} - planned)

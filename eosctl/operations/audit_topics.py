@@ -32,7 +32,15 @@ from eosctl.model.names import TRANSACTION_LOG, TopicPartition, did_you_mean, is
 from eosctl.model.offsets import WorkerSettings
 from eosctl.model.records import RecordState
 from eosctl.model.skipped import Cause, Coverage, Skipped, not_asked
-from eosctl.model.topics import OffsetRange, PartitionOffsets, TopicDescription
+from eosctl.model.topics import (
+    CLEANUP_POLICY,
+    RETENTION_BYTES,
+    RETENTION_MS,
+    RETENTION_SETTINGS,
+    OffsetRange,
+    PartitionOffsets,
+    TopicDescription,
+)
 from eosctl.model.transaction_log import TransactionalIdHolder, TransactionLogHistory
 from eosctl.model.transactions import ActiveProducer
 from eosctl.model.whole_numbers import whole_number
@@ -52,12 +60,6 @@ from eosctl.sources.log_directories import (
     read_transaction_log_segments,
     survey_segments,
 )
-
-CLEANUP_POLICY: Final = "cleanup.policy"
-RETENTION_MS: Final = "retention.ms"
-RETENTION_BYTES: Final = "retention.bytes"
-SETTINGS: Final = (CLEANUP_POLICY, RETENTION_MS, RETENTION_BYTES)
-"""The settings that an audit needs of a topic."""
 
 
 class AuditScope(Struct, frozen=True):
@@ -79,7 +81,7 @@ def read_bounds(reader: ClusterReader, scope: AuditScope) -> AuditPlan:
     reader has the records of the config topic. Raises UsageError for a topic that does not exist, NotAuthorized without
     Describe.
     """
-    described = reader.topics([each.name for each in scope.topics], SETTINGS)
+    described = reader.topics([each.name for each in scope.topics], RETENTION_SETTINGS)
     missing = next((each.name for each in scope.topics if each.name not in described), None)
     if missing is not None:
         raise no_such_topic(missing, reader.topic_names())

@@ -1,12 +1,14 @@
 """Answers `doctor` and `upgrade-check`: every rule on the present cluster."""
 
+from __future__ import annotations
+
 import time
 from pathlib import Path
 from typing import Final
 
 from msgspec.structs import replace
 
-from eosctl.analysis.metrics.samples import finding_samples
+from eosctl.analysis.metrics import samples
 from eosctl.analysis.rules.registry import diagnose
 from eosctl.analysis.upgrade import check_feature, check_upgrade
 from eosctl.atomic_write import write_atomic_file
@@ -22,7 +24,7 @@ def diagnose_cluster(session: Session, request: EvidenceRequest, prometheus: Pat
     evidence = read_evidence(session, request)
     diagnosis = replace(diagnose(evidence).under(session.options.triage), config_files=files_of(request, evidence))
     if prometheus is not None:
-        lines = encode_samples(finding_samples(diagnosis))
+        lines = encode_samples(samples.finding_samples(diagnosis))
         write_atomic_file(prometheus, "".join(f"{line}\n" for line in lines))
     return diagnosis.covering(session.reader.coverage)
 

@@ -1,5 +1,7 @@
 """Reading the evidence that the rules ask for."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -44,7 +46,15 @@ from eosctl.model.offsets import OffsetsReport, StoredOffset
 from eosctl.model.skipped import Cause, Skipped, not_asked, read_or_skip
 from eosctl.model.strimzi import StrimziResource
 from eosctl.model.text import first_few, pluralize
-from eosctl.model.topics import MirroredPartition, TopicDescription, TopicFacts
+from eosctl.model.topics import (
+    CLEANUP_POLICY,
+    RETENTION_BYTES,
+    RETENTION_MS,
+    RETENTION_SETTINGS,
+    MirroredPartition,
+    TopicDescription,
+    TopicFacts,
+)
 from eosctl.model.transaction_log import LogReading
 from eosctl.model.transactions import (
     Descriptions,
@@ -66,15 +76,14 @@ from eosctl.operations.acls import (
     read_connect_clusters,
     require_known,
 )
-from eosctl.operations.audit_topics import CLEANUP_POLICY, RETENTION_BYTES, RETENTION_MS, SETTINGS
 from eosctl.operations.leftovers import read_decided
 from eosctl.operations.mirror_positions import is_mirror_source, source_partition, source_session
 from eosctl.operations.offset_stores import DECIDING, OffsetsRequest
 from eosctl.operations.offsets import read_offsets, report_of
 from eosctl.operations.session import Session
 from eosctl.operations.session_options import PlannedServers
-from eosctl.planning.acl_difference import compare_acls
-from eosctl.planning.acls import plan_acls
+from eosctl.planning import acl_difference
+from eosctl.planning import acls as acl_planning
 from eosctl.sources.cluster_reader import ClusterReader
 from eosctl.sources.group_belongings import SAMPLE_TOPICS
 
@@ -271,7 +280,7 @@ def read_acl_differences(
     def compared(request: AclRequest) -> AclDifference:
         request, plan = _planned(request)
         assert request.here is not None
-        return compare_acls(request, plan, acls.bindings, request.here, evidence_request.super_users)
+        return acl_difference.compare_acls(request, plan, acls.bindings, request.here, evidence_request.super_users)
 
     known = clusters_in_force(session, clusters, inputs, workers)
     return AclDifferences(
@@ -282,11 +291,11 @@ def read_acl_differences(
 
 def _planned(request: AclRequest) -> tuple[AclRequest, AclPlan]:
     try:
-        return request, plan_acls(request, certificate_subject(request.clusters))
+        return request, acl_planning.plan_acls(request, certificate_subject(request.clusters))
     except ConfigError:  # neither flag nor file names some principal: unnamed ones are unknown
         unknown: Principals = {(role, None): UNKNOWN_PRINCIPAL for role in ClientRole}
         request = replace(request, principals={**unknown, **request.principals})
-        return request, plan_acls(request, certificate_subject(request.clusters))
+        return request, acl_planning.plan_acls(request, certificate_subject(request.clusters))
 
 
 def with_connectors(reader: ClusterReader, known: Evidence, active: Outputs | Skipped) -> Evidence:
@@ -517,7 +526,7 @@ def _partitions(
     reader: ClusterReader, offsets: Mapping[TopicPartition, StoredOffset]
 ) -> Iterator[MirroredPartition | Skipped]:
     """The source's present partitions, and its topics that are gone or hidden."""
-    topics = reader.topics(sorted({place.topic for place in offsets}), SETTINGS)
+    topics = reader.topics(sorted({place.topic for place in offsets}), RETENTION_SETTINGS)
     leaders = reader.partitions(dict.fromkeys(topics)) if topics else {}
     positions = {place: at for place, each in offsets.items() if place in leaders and (at := _offset(each)) is not None}
     bounds = reader.bounds(list(positions)) if positions else {}

@@ -32,9 +32,9 @@ from eosctl.model.evidence_file import (
 from eosctl.model.names import TopicPartition
 from eosctl.model.report import Finding
 from eosctl.model.skipped import Skipped
-from eosctl.model.topics import OffsetRange, PartitionOffsets
+from eosctl.model.topics import RETENTION_SETTINGS, OffsetRange, PartitionOffsets
 from eosctl.operations.audit_request import EvidenceRequest, signature_of
-from eosctl.operations.audit_topics import SETTINGS, with_settings
+from eosctl.operations.audit_topics import with_settings
 from eosctl.operations.session import Session
 from eosctl.sources.audit_log import OpenSource
 from eosctl.sources.cluster_reader import ClusterReader
@@ -160,7 +160,7 @@ def _checked(reader: ClusterReader, cluster: EvidencedCluster) -> Iterator[Check
     open_source = reader.record_batches()
     if isinstance(open_source, Skipped):
         raise UsageError(f"ranges are read again from a cluster: {open_source.reason}")
-    described = reader.topics([each.name for each in cluster.topics], SETTINGS)
+    described = reader.topics([each.name for each in cluster.topics], RETENTION_SETTINGS)
     topics = {
         each.name: with_settings(AuditedTopic(each.name, TopicRole.OUTPUT), described[each.name])
         for each in cluster.topics

@@ -32,10 +32,10 @@ from eosctl.model.mirror import (
 from eosctl.model.names import TopicPartition
 from eosctl.model.report import worst_first
 from eosctl.model.skipped import Coverage, Skipped, Unread, not_asked
-from eosctl.model.topics import OffsetRange, TopicDescription
+from eosctl.model.topics import RETENTION_SETTINGS, OffsetRange, TopicDescription
 from eosctl.operations.audit_history import JobRun, open_job_ledger, until_committed
 from eosctl.operations.audit_request import MirrorRequest, topic_pairs
-from eosctl.operations.audit_topics import SETTINGS, log_bounds, with_settings
+from eosctl.operations.audit_topics import log_bounds, with_settings
 from eosctl.operations.evidence_file import Evidence, digest_ranges, evidenced_cluster, write_evidence
 from eosctl.operations.mirror_positions import Positions, read_isolation, read_positions, source_session
 from eosctl.operations.session import Session
@@ -147,7 +147,7 @@ class _Side:
 
     def __init__(self, reader: ClusterReader, names: Sequence[str]) -> None:
         self._cluster = reader.cluster_id
-        described: Mapping[str, TopicDescription] = reader.topics(names, SETTINGS)
+        described: Mapping[str, TopicDescription] = reader.topics(names, RETENTION_SETTINGS)
         self._topics = {
             name: with_settings(AuditedTopic(name, TopicRole.OUTPUT), each) for name, each in described.items()
         }

@@ -1,9 +1,12 @@
 """A mirror's own position: its source offsets in the worker's offsets topics, and its consumer's isolation level."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -15,10 +18,12 @@ from eosctl.model.names import TopicPartition
 from eosctl.model.offsets import MalformedKey, MalformedValue, OffsetKey, OffsetsTopic, StorePlace
 from eosctl.model.records import IsolationLevel
 from eosctl.model.skipped import Skipped, not_asked
-from eosctl.operations.audit_request import MirrorRequest
 from eosctl.operations.session import Session
 from eosctl.operations.session_options import PlannedServers
 from eosctl.sources.cluster_reader import ClusterReader
+
+if TYPE_CHECKING:
+    from eosctl.operations.audit_request import MirrorRequest
 
 MIRROR_SOURCE = "MirrorSourceConnector"
 ISOLATION_LEVEL = "isolation.level"

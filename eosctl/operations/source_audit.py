@@ -36,9 +36,9 @@ from eosctl.model.source_audit import (
     TableColumn,
 )
 from eosctl.model.text import first_few
-from eosctl.model.topics import OffsetRange, TopicDescription
+from eosctl.model.topics import CLEANUP_POLICY, RETENTION_SETTINGS, OffsetRange, TopicDescription
 from eosctl.operations.audit_request import EvidenceRequest
-from eosctl.operations.audit_topics import CLEANUP_POLICY, SETTINGS, with_settings
+from eosctl.operations.audit_topics import with_settings
 from eosctl.operations.evidence_file import Evidence, digest_ranges, evidenced_cluster, write_evidence
 from eosctl.operations.offset_stores import OffsetsRequest, source_connectors
 from eosctl.operations.offsets import DEFAULT_SLOT, SLOT
@@ -173,7 +173,7 @@ def _read_apart(session: Session, spark: SparkOptions | None) -> Iterator[ReadAp
 def _evidenced(reader: ClusterReader, report: SourceAuditReport, opened: OpenSource) -> EvidencedCluster:
     """The topics, read once more for their digests: a comparison reads them in parts, and waits between."""
     ranges = [found for each in report.tables for found in each.ranges]
-    described = reader.topics(sorted({each.topic for each in ranges}), SETTINGS)
+    described = reader.topics(sorted({each.topic for each in ranges}), RETENTION_SETTINGS)
     topics = tuple(with_settings(AuditedTopic(name, TopicRole.OUTPUT), described[name]) for name in sorted(described))
     plan = AuditPlan(report.as_of, report.cluster_id, None, topics, (), ())
     here = [each for each in ranges if each.topic in described]

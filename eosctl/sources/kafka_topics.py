@@ -14,13 +14,12 @@ from eosctl.clients.wire import Wire
 from eosctl.errors import NotAuthorized, denial
 from eosctl.model.names import TopicPartition, is_topic_name
 from eosctl.model.skipped import Cause, Skipped, read_or_skip
-from eosctl.model.topics import TopicDescription, TopicFacts
+from eosctl.model.topics import CLEANUP_POLICY, TopicDescription, TopicFacts
 from eosctl.model.whole_numbers import whole_number
 
 ID_EXPIRATION: Final = "transactional.id.expiration.ms"
 MAX_TRANSACTION_TIMEOUT: Final = "transaction.max.timeout.ms"
 CLUSTER: Final = "Cluster kafka-cluster"
-CLEANUP_POLICY: Final = "cleanup.policy"
 Settings = Mapping[str, str] | Skipped
 NO_TOPIC_ID: Final = UUID(int=0)
 NOT_AUTHORIZED: Final = frozenset({29, 31})
