@@ -5,6 +5,7 @@ import gzip
 import hashlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final
 
@@ -128,7 +129,7 @@ def render_page(template: str, figures: Sequence[Figure], **facts: object) -> st
             policy=_policy(script, plotly),
             style=_asset("audit.css"),
             script=script,
-            plotly=base64.b64encode(gzip.compress(plotly.encode(), PACKING, mtime=0)).decode(),
+            plotly=_packed(plotly),
             plots=[each.plot() for each in figures if each.traces],
             figures=figures,
             version=__version__,
@@ -215,6 +216,7 @@ def _totals(report: AuditReport) -> list[tuple[str, str]]:
     ]
 
 
+@cache
 def _environment() -> "Environment":
     try:
         from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -241,6 +243,7 @@ def _figure(value: object) -> str:
     return f"{value:,}" if isinstance(value, int) else shown(str(value))
 
 
+@cache
 def _plotly() -> str:
     try:
         from plotly.offline import get_plotlyjs
@@ -248,6 +251,11 @@ def _plotly() -> str:
         raise NotInstalled("--report", "report", error) from error
     text: str = get_plotlyjs()
     return text
+
+
+@cache
+def _packed(script: str) -> str:
+    return base64.b64encode(gzip.compress(script.encode(), PACKING, mtime=0)).decode()
 
 
 def _asset(name: str) -> str:
