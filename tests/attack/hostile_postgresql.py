@@ -109,7 +109,7 @@ def answering(answer: bytes) -> Attack:
 
 
 def endless_hashes(connection: socket.socket) -> None:
-    """SCRAM with as many iterations as its field can hold."""
+    """SCRAM with as many iterations as its field can hold: a thread of the client hashes until its process ends."""
     connection.sendall(message(b"R", struct.pack("!I", 10) + b"SCRAM-SHA-256\0\0"))
     nonce = connection.recv(4096).split(b"r=")[1]
     connection.sendall(message(b"R", struct.pack("!I", 11) + b"r=" + nonce + b"xx,s=c2FsdA==,i=2147483647"))
@@ -127,7 +127,7 @@ CASES: dict[str, Attack] = {
     "drips after the login": dripping(LOGIN, NOTICE[:1]),
     "notices before the login": flooding(b"", NOTICE),
     "notices after the login": flooding(LOGIN, NOTICE),
-    "says nothing": dripping(b"", b""),
+    "says nothing": lambda connection: connection.recv(1),
     "hashes for ever": endless_hashes,
     "endless rows": flooding(LOGIN, ROWS),
     "endless described rows": answering(complete("DECLARE CURSOR") + IN_TRANSACTION + described(5) + ROWS * 100),

@@ -1,5 +1,6 @@
 """PostgreSQL servers that are none, and ledgers with damaged values: exit code 4 or 7 with the place, and in time."""
 
+import os
 import shutil
 import sqlite3
 import subprocess
@@ -15,12 +16,31 @@ from eosctl.ledger.postgresql import Relay
 from eosctl.model.audit import StateKind
 from eosctl.model.skipped import Skipped
 from eosctl.operations.offsets import read_source
+from tests import forks
 from tests.attack.hostile_postgresql import CASES, anything, hostile_postgresql
 from tests.ledger.test_ledger import CLUSTER, read_up_to, row
 
 TIMEOUT_S = 1.0
 LATE_S = 4.0
+HASHES = "hashes for ever"
 HOSTILE = {**CASES, **{f"anything {seed}": anything(seed) for seed in range(20)}}
+del HOSTILE[HASHES]
+HASHING = f"""
+import time
+from eosctl.errors import Unreachable
+from eosctl.ledger.ledger import open_ledger
+from eosctl.operations.offsets import read_source
+from tests.attack.hostile_postgresql import CASES, hostile_postgresql
+
+with hostile_postgresql(CASES["{HASHES}"]) as place:
+    url, began = f"postgresql://a@{{place}}/d?password=${{{{env:P}}}}&sslmode=prefer", time.monotonic()
+    try:
+        open_ledger(url, lambda *_: "secret", timeout_s={TIMEOUT_S})
+    except Unreachable as error:
+        print(error.message.replace(place, "the place"))
+    print(type(read_source(url, {TIMEOUT_S})).__name__)
+    print(time.monotonic() - began < {2 * LATE_S})
+"""
 
 
 @pytest.mark.parametrize("name", HOSTILE)
@@ -33,6 +53,16 @@ def test_a_hostile_server_ends_with_4_or_7_and_its_name_in_time(name: str):
     assert place in raised.value.message
     assert "secret" not in raised.value.message
     assert raised.value.message.isprintable()
+
+
+def test_a_server_for_which_a_client_hashes_for_ever_ends_in_time_too(tmp_path: Path):
+    (tmp_path / "hashing.py").write_text(HASHING)
+    ran = forks.run(str(tmp_path / "hashing.py"), environment={**os.environ, "P": "secret"})
+    message, found, is_in_time = ran.stdout.splitlines()
+    assert "the place" in message
+    assert "secret" not in message
+    assert message.isprintable()
+    assert (found, is_in_time, ran.returncode) == (Skipped.__name__, "True", 0)
 
 
 def test_a_psycopg_that_connects_around_the_bounds_is_refused(monkeypatch: pytest.MonkeyPatch):
