@@ -6,7 +6,9 @@ identity.
 
 import json
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import chain, groupby, islice
 from operator import attrgetter
 from typing import Final, NamedTuple
@@ -172,30 +174,37 @@ UNDECIDED = Skipped("it depends on the workers' exactly.once.source.support, whi
 class ByKey(Mapping[bytes | None, tuple[KeyRecords, ...]]):
     """Raw key -> its records, one entry for each partition of the topic with that key.
 
-    decoded are the keys, decoded. in_several are the raw keys in more than one partition.
+    decoded are the keys, decoded.
     """
 
     def __init__(self, partitions: Iterable[OffsetsPartition] = ()) -> None:
         self._parts = tuple(partitions)
-        self._part_of: dict[bytes | None, OffsetsPartition] = {}
-        several: set[bytes | None] = set()
+        self.decoded: dict[bytes | None, OffsetKey | MalformedKey] = {}
         for part in self._parts:
-            several |= self._part_of.keys() & part.keys.keys()
-            self._part_of |= dict.fromkeys(part.keys, part)
-        self.decoded = {raw: key for part in self._parts for raw, key in part.decoded.items()}
-        self.in_several = [raw for raw in self._part_of if raw in several] if several else []
-        self._several = several
+            self.decoded |= part.decoded
+
+    @cached_property
+    def in_several(self) -> Collection[bytes | None]:
+        """The raw keys in more than one partition."""
+        if sum(len(part.keys) for part in self._parts) == len(self):
+            return ()
+        counted = Counter(chain.from_iterable(part.keys for part in self._parts))
+        return dict.fromkeys(raw for raw, count in counted.items() if count > 1)
+
+    @cached_property
+    def _part_of(self) -> Mapping[bytes | None, OffsetsPartition]:
+        return {raw: part for part in self._parts for raw in part.keys}
 
     def __getitem__(self, raw: bytes | None) -> tuple[KeyRecords, ...]:
-        if raw in self._several:
+        if raw in self.in_several:
             return tuple(part.keys[raw] for part in self._parts if raw in part.keys)
         return (self._part_of[raw].keys[raw],)
 
     def __iter__(self) -> Iterator[bytes | None]:
-        return iter(self._part_of)
+        return iter(self.decoded)
 
     def __len__(self) -> int:
-        return len(self._part_of)
+        return len(self.decoded)
 
     def uncommitted(self) -> Iterator[tuple[bytes | None, KeyRecords]]:
         """The records under each key with one of an open or aborted transaction."""
@@ -207,7 +216,8 @@ class ByKey(Mapping[bytes | None, tuple[KeyRecords, ...]]):
         In the order in which the records were folded, which is how they lie in memory.
         """
         found = chain.from_iterable(part.committed_alone() for part in self._parts)
-        return (each for each in found if each[0] not in self._several) if self._several else found
+        several = self.in_several
+        return (each for each in found if each[0] not in several) if several else found
 
 
 def by_key(topic: OffsetsTopic) -> ByKey:

@@ -423,7 +423,7 @@ def _orphan(connector: ConnectorOffsets) -> Iterator[Finding]:
             connector.name,
             f"{pluralize(live, 'offset remains', 'offsets remain')} of a connector that does not "
             "exist: one of this name would begin there",
-            _evidence((each for each in connector.offsets if each.live), live),
+            _evidence(connector.first_live(EXAMPLES), live),
             cure=for_connector(kinds.ORPHAN_OFFSETS.fix, connector.name),
         )
 

@@ -7,7 +7,8 @@ of the same JSON are two keys.
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from enum import StrEnum
 from functools import cached_property
-from itertools import repeat
+from heapq import nsmallest
+from itertools import islice, repeat
 from math import isfinite
 from operator import attrgetter
 from typing import Final, NamedTuple, overload
@@ -334,6 +335,15 @@ class MergedOffsets(Sequence[MergedOffset]):
     def others(self) -> Collection[MergedOffset]:
         return self._others.values()
 
+    def first_live(self, count: int) -> Sequence[MergedOffset]:
+        """The first of those that are live, without putting all in order."""
+        dead = {raw for raw, each in self._others.items() if not each.live}
+        live = (key for key in self._unsorted if key.raw not in dead)
+        return [self._merged(key) for key in nsmallest(count, live, key=attrgetter("raw"))]
+
+    def _merged(self, key: OffsetKey) -> MergedOffset:
+        return self._others.get(key.raw) or self._make(key)
+
     def __len__(self) -> int:
         return len(self._unsorted)
 
@@ -350,8 +360,7 @@ class MergedOffsets(Sequence[MergedOffset]):
     def __getitem__(self, place: int | slice) -> MergedOffset | Sequence[MergedOffset]:
         if isinstance(place, slice):
             return list(self)[place]
-        key = self._keys[place]
-        return self._others.get(key.raw) or self._make(key)
+        return self._merged(self._keys[place])
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sequence) and list(self) == list(other)
@@ -374,6 +383,12 @@ class ConnectorOffsets(Struct, frozen=True):
     def others(self) -> Collection[MergedOffset]:
         """The offsets that are not plain."""
         return self.offsets.others if isinstance(self.offsets, MergedOffsets) else self.offsets
+
+    def first_live(self, count: int) -> Sequence[MergedOffset]:
+        """The first of its offsets that are live."""
+        if isinstance(self.offsets, MergedOffsets):
+            return self.offsets.first_live(count)
+        return [*islice((each for each in self.offsets if each.live), count)]
 
     @property
     def live(self) -> int:
