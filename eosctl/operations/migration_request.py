@@ -156,7 +156,7 @@ def read_rename_map(path: Path, option: str = "--rename-map") -> dict[str, str]:
         raise ConfigError(f'{path} is not an object of names: {{"old": "new"}}')
     for old, new in value.items():
         if not isinstance(new, str) or not new:
-            raise ConfigError(f"{path}: the new name of {old!r} is not text")
+            raise ConfigError(f"{path}: the new name of {old!r} is not text", hint='write {"old": "new"}')
     return value
 
 

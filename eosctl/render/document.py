@@ -151,7 +151,7 @@ class Table(Struct, frozen=True):
 
     most is the number of rows on a terminal; None: all. worth_showing is true for rows that a person looks for: if
     there are some, a terminal shows only these. below are the paths of the last columns, a sentence and its subject,
-    that a narrow terminal shows below each row.
+    that a narrow terminal shows below each row. name is the path that `-o name` prints, "" for the first column's.
     """
 
     rows: str
@@ -161,6 +161,7 @@ class Table(Struct, frozen=True):
     most: int | None = None
     worth_showing: Callable[[Tree], bool] | None = None
     below: tuple[str, ...] = ()
+    name: str = ""
 
     def shows(self, row: Tree) -> bool:
         """True if a terminal shows this row, if not all are alike in that."""

@@ -78,8 +78,10 @@ def csv_lines(document: Document, *, text_cells: bool = False) -> Iterator[str]:
 
 
 def name_lines(document: Document) -> Iterator[str]:
-    """The first column of a Table, the subject of a finding, the value of the first of Fields."""
+    """The name or first column of a Table, the subject of a finding, the value of the first of Fields."""
     match document.blocks:
+        case (Table() as table, *_) if table.name:
+            return (f"{cell(look_up(row, table.name))}\n" for row in _list(document, table.rows))
         case (Findings(), *_):
             place = FINDING_FIELDS.index("subject")
         case (Fields(), *_):

@@ -62,6 +62,8 @@ def test_each_plan_is_listed_with_its_state_and_the_next_command_the_newest_firs
         ["orders", "planned", "eosctl apply 1.plan", ""],
         ["-", "unreadable", "", "Expecting value"],
     ]
+    names = eosctl("plans", "list", "-o", "name").stdout.splitlines()
+    assert names == [str(own_plans() / f"{number}.plan") for number in (5, 4, 3, 2, 1, 7)]
     assert listed(eosctl, own_plans())[4] == ["orders", "planned", f"eosctl apply {own_plans()}/1.plan", ""]
 
 

@@ -335,6 +335,7 @@ PLANS: Final = Table(
     "plans",
     columns(KeptPlanRow, "made kind connectors state next reason"),
     empty="there is no plan file",
+    name="file",
 )
 NEXT: Final = {
     PlanState.PLANNED: ("apply", ""),
