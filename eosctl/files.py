@@ -184,7 +184,7 @@ def _ids(lines: Iterator[bytes], source: str) -> tuple[str, ...]:
     try:
         text = [line.decode("utf-8").rstrip("\r\n") for line in lines]
     except UnicodeDecodeError as error:
-        raise ConfigError(f"{source} is not UTF-8 text, so it holds no transactional IDs") from error
+        raise ConfigError(f"{source} is not UTF-8 text, so it holds no transactional IDs", hint=IDS.hint) from error
     return tuple(line for line in text if line.strip())
 
 

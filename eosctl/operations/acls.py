@@ -671,4 +671,4 @@ def _broker_version(options: AclOptions, acls: ClusterAcls) -> KafkaVersion:
     try:
         return KafkaVersion.parse(options.brokers.version)
     except ValueError as error:
-        raise UsageError(f"--broker-version {error}") from error
+        raise UsageError(f"--broker-version {error}", hint="write it as 3.9.2 or 4.3") from error

@@ -97,7 +97,10 @@ def read_and_plan(session: Session, request: FencingRequest, config_topic: str) 
             hint="give --connector, --all-connectors, --transactional-id, --ids-file or --prefix",
         )
     if "" in request.prefixes or "" in request.transactional_ids:
-        raise UsageError("an empty transactional ID or prefix would match all IDs or none")
+        raise UsageError(
+            "an empty transactional ID or prefix would match all IDs or none",
+            hint="name the IDs, or give the first characters that they share",
+        )
     reader = session.reader
     as_of, cluster_id, cluster = reader.now(), reader.cluster_id or "", reader.cluster()
     group_id = session.need_group_id() if request.names_connectors else session.options.group_id

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Final
 
 from msgspec import Struct, field
 
@@ -143,20 +144,23 @@ def new_names(connectors: Sequence[str], rename_to: str | None, rename_map: Path
     return names
 
 
+A_MAP: Final = 'write {"old": "new"}'
+
+
 def read_rename_map(path: Path, option: str = "--rename-map") -> dict[str, str]:
     """Old names to new ones, as the file of this option has them; ConfigError names the line or name that is wrong."""
 
     try:
         value = load_json(read_text(path, FileKind(option)), pairs=_each_once)
     except json.JSONDecodeError as error:
-        raise ConfigError(f"{path} is not JSON at line {error.lineno} column {error.colno}") from error
+        raise ConfigError(f"{path} is not JSON at line {error.lineno} column {error.colno}", hint=A_MAP) from error
     except KeyError as error:
         raise ConfigError(f"{path} names {error.args[0]!r} twice") from error
     if not isinstance(value, dict) or not value:
-        raise ConfigError(f'{path} is not an object of names: {{"old": "new"}}')
+        raise ConfigError(f"{path} is not an object of names", hint=A_MAP)
     for old, new in value.items():
         if not isinstance(new, str) or not new:
-            raise ConfigError(f"{path}: the new name of {old!r} is not text", hint='write {"old": "new"}')
+            raise ConfigError(f"{path}: the new name of {old!r} is not text", hint=A_MAP)
     return value
 
 

@@ -86,7 +86,10 @@ def _plan_leftovers(session: Session, request: LeftoversRequest) -> Planned:
     listed = [CommitRequest(each.transactional_id, each.producer, request.watch_s) for each in decided]
     foreign = [each for each in listed if not each.transactional_id.startswith(request.prefix)]
     if foreign:
-        raise UsageError(f"{foreign[0].transactional_id} is in the list and does not begin with {request.prefix}")
+        raise UsageError(
+            f"transactional ID {foreign[0].transactional_id} of the list does not begin with {request.prefix}",
+            hint="take the ID out of the list, or give a shorter --prefix",
+        )
     held = {(each.transactional_id, each.producer) for each in listed}
     left = [each for each in found.leftovers if request.fence_rest]
     left = [each for each in left if (each.transactional_id, each.value.producer) not in held]

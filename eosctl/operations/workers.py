@@ -23,7 +23,7 @@ def worker_version(reader: ClusterReader, given: str | None) -> WorkerVersion:
         try:
             return WorkerVersion(KafkaVersion.parse(given))
         except ValueError as error:
-            raise UsageError(f"--worker-version {error}") from error
+            raise UsageError(f"--worker-version {error}", hint="write it as 3.9.2 or 4.3") from error
     known = reader.connect_version()
     if not isinstance(known, Skipped):
         return WorkerVersion(known)

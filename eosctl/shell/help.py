@@ -161,6 +161,7 @@ OWN: Final = "Options"
 _TWO_COLUMNS: Final = late_pattern(r" +\S+ {2,}(?=\S)")
 _BOUNDS: Final = late_pattern(r"(?:(?P<low>[\d.-]+)<=|\b)x(?P<sign>[<>]=)(?P<high>[\d.-]+)")
 _FURTHER_COMMANDS: Final = late_pattern(r"(?<=')(, '[^']+')+(?=\?$)")
+_VARIABLE: Final = late_pattern(r" \(env var: '[A-Z_]+'\)")
 _TIME_FORMATS: Final = late_pattern(r"does not match the formats? '%Y.*'")
 _WHOLE: Final = late_pattern(r"(?<=default: )(\d+)\.0(?=[\];,\s]|$)")
 
@@ -187,7 +188,7 @@ def in_words(text: str) -> str:
     text = text.replace("Choose from:\n\t", "Choose from ").replace(",\n\t", ", ")
     text = _BOUNDS.sub(said, text).replace("Value error, ", "").replace("Input should be", "must be")
     text = text.replace("greater than or equal to", "at least").replace("less than or equal to", "at most")
-    text = _FURTHER_COMMANDS.sub("", text)
+    text = _VARIABLE.sub("", _FURTHER_COMMANDS.sub("", text))
     text = _TIME_FORMATS.sub("is no time such as 2026-01-31T12:00:00Z", text)
     return _WHOLE.sub(r"\1", text.partition(", unable to parse")[0])
 

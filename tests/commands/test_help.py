@@ -108,6 +108,7 @@ def test_values_and_bounds_are_in_words():
         ("[default: 2.0; 1.0<=x<=3.0]", "[default: 2; 1 to 3]"),
         ("max>=1", "max>=1"),
         ("Input should be less than or equal to 3", "must be at most 3"),
+        ("Invalid value for '--a' (env var: 'EOSCTL_A'): 'x' is", "Invalid value for '--a': 'x' is"),
         ("Input should be a valid integer, unable to parse string as an integer", "must be a valid integer"),
         ("Value error, 'x' is not one of 'a'", "'x' is not one of 'a'"),
         ("Missing option '--to'. Choose from:\n\ta,\n\tb", "Missing option '--to'. Choose from a, b"),
