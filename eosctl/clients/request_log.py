@@ -5,13 +5,15 @@ from contextlib import contextmanager
 from itertools import count
 from threading import Lock, Timer
 from time import monotonic
-from typing import Final, NamedTuple
+from typing import Final
+
+from msgspec import Struct
 
 LONG_S: Final = 2.0
 """The time after which a long request's address is named."""
 
 
-class _Outstanding(NamedTuple):
+class _Outstanding(Struct, frozen=True):
     name: str
     address: str
     since: float

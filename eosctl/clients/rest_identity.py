@@ -4,9 +4,10 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
-from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Self, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, cast
 from urllib.parse import unquote
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from eosctl.clients.request_log import RequestLog
@@ -179,7 +180,7 @@ class RestIdentity(HiddenFields, frozen=True):
         return ssl_context(properties, LISTENER if own else "ssl.")
 
 
-class IdleConnections(NamedTuple):
+class IdleConnections(Struct, frozen=True):
     """The rest of a closed client: `identified` of its connections were open when the worker last named its cluster.
 
     since is in seconds of time.monotonic().

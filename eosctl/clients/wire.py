@@ -11,6 +11,7 @@ from time import monotonic
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, Protocol, Self, TypeVar
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from eosctl.clients.channel import GRACE_S, ApiVersions, Callbacks, Channel, Pending
@@ -221,7 +222,7 @@ class Broker(NamedTuple):
     port: int
 
 
-class HeardTopic(NamedTuple):
+class HeardTopic(Struct, frozen=True):
     """A topic in a Metadata answer, and the time of that (time.monotonic)."""
 
     at: float

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import ClassVar, Final, NamedTuple
+from typing import ClassVar, Final
 
 from msgspec import Struct
 
@@ -390,7 +390,7 @@ def map_subject(subject: str, rules: str) -> str:
     raise ConfigError(f"no rule of ssl.principal.mapping.rules fits the subject {subject}")
 
 
-class _MappingRule(NamedTuple):
+class _MappingRule(Struct, frozen=True):
     pattern: re.Pattern[str]
     replacement: str
     case: str

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from time import monotonic
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
@@ -58,11 +58,11 @@ IDS_PER_LANE: Final = 200
 """A coordinator answers one request of a connection at a time and waits for replication, so many IDs need several."""
 
 
-class Lookup(NamedTuple):
+class Lookup(Struct, frozen=True):
     transactional_ids: tuple[str, ...]
 
 
-class Fence(NamedTuple):
+class Fence(Struct, frozen=True):
     transactional_id: str
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct, field
 from msgspec.structs import force_setattr, replace
@@ -45,7 +45,7 @@ class Reporter(Protocol):
         """Call the value with each of `total` results, which it prints unless the answer repeats them."""
 
 
-class PlannedServers(NamedTuple):
+class PlannedServers(Struct, frozen=True):
     """Brokers that the user did not name, and their origin: a plan file, a connector's config."""
 
     bootstrap_servers: tuple[str, ...]

@@ -8,8 +8,9 @@ from functools import partial
 from io import StringIO
 from itertools import chain, groupby
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple, assert_never
+from typing import Any, Final, assert_never
 
+from msgspec import Struct
 from msgspec.json import Encoder
 from msgspec.json import format as with_blanks
 from msgspec.structs import replace
@@ -309,7 +310,7 @@ def _table(rows: Tree, block: Table, page: Page) -> Iterator[str]:
         yield page.paint(more_words(len(rows) - len(lines)), Tone.FAINT)
 
 
-class _Laid(NamedTuple):
+class _Laid(Struct, frozen=True):
     """Rows whose cells share the width, but for the long name of a row, in column `long`: it has a line above them."""
 
     columns: Sequence[Column]

@@ -11,8 +11,9 @@ from contextlib import AbstractContextManager, contextmanager
 from functools import wraps
 from threading import Lock
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar, cast
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from eosctl.clients.wire import Wire
@@ -403,7 +404,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 R = TypeVar("R")
 
 
-class KeptFact(NamedTuple):
+class KeptFact(Struct, frozen=True):
     """A fact, the notes of its reading, and its expiry for later sessions (on the monotonic clock)."""
 
     fact: object

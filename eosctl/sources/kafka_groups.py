@@ -5,7 +5,9 @@ from __future__ import annotations
 import string
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
 
 from eosctl.clients import errors
 from eosctl.clients.deadline import Deadline
@@ -124,11 +126,11 @@ def _may_list_all(cluster: Response) -> bool:
     return acls.OPERATION_CODES[acls.Operation.DESCRIBE] in (cluster.authorized_operations or ())
 
 
-class _Lookup(NamedTuple):
+class _Lookup(Struct, frozen=True):
     group_ids: tuple[str, ...]
 
 
-class _Fetch(NamedTuple):
+class _Fetch(Struct, frozen=True):
     group_ids: tuple[str, ...]
 
 

@@ -8,7 +8,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
 from time import monotonic
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
 
 from eosctl.clients import errors
 from eosctl.clients.errors import UNKNOWN_TOPIC_OR_PARTITION, protocol_error
@@ -93,11 +95,11 @@ def describe_transactional_ids(
     return run.result(coordinators or {})
 
 
-class _Lookup(NamedTuple):
+class _Lookup(Struct, frozen=True):
     transactional_ids: tuple[str, ...]
 
 
-class _Describe(NamedTuple):
+class _Describe(Struct, frozen=True):
     transactional_ids: tuple[str, ...]
 
 

@@ -5,8 +5,9 @@ import os
 import stat
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from eosctl.codecs import profiles as profile_files
@@ -59,7 +60,7 @@ NAME: Final = ".eosctl.yaml"
 TRUST_HINT: Final = "read it, and if you want it to be used: eosctl profile trust"
 
 
-class ProjectFile(NamedTuple):
+class ProjectFile(Struct, frozen=True):
     """The profiles of a project's file, and the SHA-256 of it and of each file that says how to connect, by path."""
 
     profiles: Profiles
