@@ -1,5 +1,6 @@
 """CRC-32C by whichever library is the fastest here."""
 
+import subprocess
 import sys
 
 import google_crc32c
@@ -7,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eosctl.codecs.record_batches import SMALL, _small_crc32c, crc32c
+from eosctl.codecs.record_batches import FIRST, FewThenMany, crc32c
 
 
 @pytest.fixture(autouse=True)
@@ -31,15 +32,21 @@ def test_where_no_wheel_fits_the_loop_in_python_is_not_taken(monkeypatch):
     assert crc32c() is not google_crc32c.value
 
 
-@given(st.binary(max_size=SMALL))
-def test_both_libraries_agree(data):
+@given(st.binary(max_size=3000))
+def test_the_libraries_agree(data):
     from aiokafka.record.util import calc_crc32c
 
-    assert crc32c()(data) == _small_crc32c()(data) == calc_crc32c(data)
+    assert crc32c()(data) == FewThenMany()(data) == calc_crc32c(data)
 
 
-def test_a_small_batch_needs_the_other_library_only_where_aiokafka_is_not_in_c(monkeypatch):
-    assert _small_crc32c.__wrapped__()(bytes(32)) == 0x8A9136AA
-    assert _small_crc32c.__wrapped__() is not crc32c()
+def test_the_fastest_library_is_loaded_for_many_bytes_alone():
+    code = "import sys; from eosctl.codecs.record_batches import FIRST, FewThenMany; crc = FewThenMany()\n"
+    code += "for size in (FIRST - 1, 1, 32): print(hex(crc(bytes(size))), 'google_crc32c' in sys.modules)"
+    ran = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    sums = [hex(crc32c()(bytes(size))) for size in (FIRST - 1, 1)]
+    assert ran.stdout.split() == [sums[0], "False", sums[1], "True", "0x8a9136aa", "True"]
+
+
+def test_where_aiokafka_is_not_in_c_the_fastest_is_taken_at_once(monkeypatch):
     monkeypatch.setitem(sys.modules, "aiokafka.record._crecords.cutil", None)
-    assert _small_crc32c.__wrapped__() is crc32c()
+    assert FewThenMany()._compute is crc32c()
