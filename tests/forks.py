@@ -164,7 +164,7 @@ class Server:
     def _fork(self) -> str | None:
         connection, _ = self._listener.accept()
         message, descriptors, _, _ = socket.recv_fds(connection, 1 << 20, 3)
-        if not message:
+        if not message:  # who asked is gone
             return None
         if "eosctl" not in sys.modules:
             _import_all()
@@ -179,7 +179,7 @@ class Server:
         for each in descriptors:
             os.close(each)
         self._forks[child] = connection
-        connection.send(f"{child}\n".encode())
+        _say(connection, child)
         return None
 
     def _tell(self) -> None:
@@ -187,14 +187,19 @@ class Server:
             child, ended = os.waitpid(-1, os.WNOHANG)
             if not child:
                 return
-            with self._forks.pop(child) as connection, suppress(BrokenPipeError):
-                connection.send(f"{os.waitstatus_to_exitcode(ended)}\n".encode())
+            with self._forks.pop(child) as connection:
+                _say(connection, os.waitstatus_to_exitcode(ended))
 
     def _stop(self) -> NoReturn:
         for each in self._forks:
             os.kill(each, signal.SIGKILL)
             os.waitpid(each, 0)
         os._exit(0)
+
+
+def _say(connection: socket.socket, number: int) -> None:
+    with suppress(ConnectionError):  # who asked is gone
+        connection.send(f"{number}\n".encode())
 
 
 def _become(asked: Mapping[str, object], descriptors: list[int]) -> str:
