@@ -30,7 +30,7 @@ COMMANDS = {
     "config": ["inspect-config", "inspect-config --history", f"inspect-config --connector {NAME}"],
     "offsets": [
         "offsets show",
-        "offsets export offsets.json --connector orders",
+        "offsets export offsets.json --connector orders --overwrite",
         "offsets diff live offsets.json --connector orders",
         f"offsets diff live offsets.json --connector orders --source-dsn {SOURCE}",
         f"offsets restore offsets.json --connector {NAME} --dry-run --source-dsn {SOURCE}",
@@ -54,7 +54,7 @@ COMMANDS = {
         "acl-plan --worker-config worker.properties --emit kafka-acls",
         "explain EOS001",
     ],
-    "snapshot": ["snapshot save site.snapshot", "snapshot show site.snapshot"],
+    "snapshot": ["snapshot save site.snapshot --overwrite", "snapshot show site.snapshot"],
     "audit": [
         "audit --store sqlite:///audit.db --report audit.html --export tables",
         "audit status --store sqlite:///audit.db",
