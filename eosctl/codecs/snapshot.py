@@ -208,7 +208,8 @@ def _numbered(lines: Iterable[str]) -> Iterator[tuple[int, object]]:
             yield number, load_json(line, halves=True)
         except (ValueError, RecursionError) as error:
             cut = "" if line.endswith("\n") else ", perhaps because the file is cut"
-            raise Undecodable(f"line {number} of the snapshot is not JSON{cut}") from error
+            hint = "is it a snapshot? `eosctl snapshot save FILE` writes one" if number == 1 else None
+            raise Undecodable(f"line {number} of the snapshot is not JSON{cut}", hint=hint) from error
 
 
 def _name(line: tuple[int, object]) -> str:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, TypeVar
 
 import typer
 
-from eosctl.atomic_write import require_place
+from eosctl.atomic_write import is_stream, require_place
 from eosctl.errors import ConfigError, OutputLost, Refused, UsageError
 from eosctl.model.client_properties import CLIENT_KEYS, REFERENCE
 from eosctl.model.report import Result, Triage, exit_code
@@ -249,8 +249,7 @@ def _sharing(command: Callable[..., int | None], shared: tuple[inspect.Parameter
         mine = {name: values.pop(name) for name in own_names}
         # Before anything else: every later failure is reported in the requested form, also in the files for pipelines.
         ctx.obj.console_for(output_options(values, ctx.command_path.partition(" ")[2]))
-        for path in (each for name, each in {**values, **mine}.items() if name in WRITTEN and isinstance(each, Path)):
-            require_place(path)
+        _require_places({**values, **mine})
         if "profile" in values:
             values = with_worker_files(ctx, with_profile(ctx, values), mine)
         options = global_options(ctx.obj, values)
@@ -265,6 +264,18 @@ def _sharing(command: Callable[..., int | None], shared: tuple[inspect.Parameter
     with_options.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]  # PEP 362
     with_options.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return with_options
+
+
+def _require_places(values: Mapping[str, Any]) -> None:
+    """ConfigError where a file cannot be written; UsageError where two options name one: the last would be left."""
+    options: dict[Path, str] = {}
+    for name, path in values.items():
+        if name in WRITTEN and isinstance(path, Path):
+            require_place(path)
+            option = f"--{name.replace('_', '-')}"
+            if options.setdefault(path.absolute(), option) != option and not is_stream(path):
+                both = f"{options[path.absolute()]} and {option}"
+                raise UsageError(f"{both} name one file: {path}", hint="give each option a file of its own")
 
 
 def output_options(values: Mapping[str, Any], command: str = "") -> OutputOptions:

@@ -124,6 +124,16 @@ def test_commands_that_gate_nothing_do_not_take_them(eosctl, command):
     assert "No such option" in eosctl(*command, "--sarif", "x").stderr
 
 
+def test_two_answers_in_one_file_are_refused_before_the_work(eosctl, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    ran = eosctl("doctor", "--sarif", "x", "--junit", tmp_path / "x", "-b", "127.0.0.1:1")
+    assert (ran.exit_code, f"--sarif and --junit name one file: {tmp_path}/x" in ran.stderr) == (2, True)
+    assert (
+        "cannot be reached"
+        in eosctl("doctor", "--sarif", "/dev/null", "--junit", "/dev/null", "-b", "127.0.0.1:1").stderr
+    )
+
+
 @pytest.mark.parametrize(
     "words",
     [
