@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
-from typing import NamedTuple
 
 from msgspec import Struct, field
 
@@ -67,7 +66,7 @@ class Disposition(StrEnum):
     FATAL = "fatal"
 
 
-class Origin(NamedTuple):
+class Origin(Struct, frozen=True):
     """The place and the writer of a record: the fields of model.records.Record without key and value."""
 
     offset: int
@@ -82,7 +81,7 @@ class Origin(NamedTuple):
         return ProducerIdAndEpoch(self.producer_id, self.producer_epoch) if self.producer_id >= 0 else None
 
 
-class ConnectorConfigRecord(NamedTuple):
+class ConnectorConfigRecord(Struct, frozen=True):
     """`connector-<name>`: the connector's configuration; properties None deletes the connector."""
 
     origin: Origin
@@ -94,7 +93,7 @@ class ConnectorConfigRecord(NamedTuple):
         return RecordKind.CONNECTOR_CONFIG
 
 
-class TaskConfigRecord(NamedTuple):
+class TaskConfigRecord(Struct, frozen=True):
     """`task-<name>-<n>`: the configuration of task n, which waits for a task commit."""
 
     origin: Origin
@@ -111,7 +110,7 @@ class TaskConfigRecord(NamedTuple):
         return ConnectorTaskId(self.connector, self.task)
 
 
-class TaskCommitRecord(NamedTuple):
+class TaskCommitRecord(Struct, frozen=True):
     """`commit-<name>`: the task configs written before it are complete, and there are `tasks` of them."""
 
     origin: Origin
@@ -123,7 +122,7 @@ class TaskCommitRecord(NamedTuple):
         return RecordKind.TASK_COMMIT
 
 
-class TargetStateRecord(NamedTuple):
+class TargetStateRecord(Struct, frozen=True):
     """`target-state-<name>`: both fields as text, None where absent or not text; removed for a tombstone."""
 
     origin: Origin
@@ -147,7 +146,7 @@ class TargetStateRecord(NamedTuple):
         return next((state for state in known if state.value == text), None)
 
 
-class TaskCountRecord(NamedTuple):
+class TaskCountRecord(Struct, frozen=True):
     """`tasks-fencing-<name>`: a round of zombie fencing is done; the next one fences `task_count` producers."""
 
     origin: Origin
@@ -159,7 +158,7 @@ class TaskCountRecord(NamedTuple):
         return RecordKind.TASK_COUNT
 
 
-class SessionKeyRecord(NamedTuple):
+class SessionKeyRecord(Struct, frozen=True):
     """`session-key`: a new key between workers (KIP-507). The key itself is not kept."""
 
     origin: Origin
@@ -171,7 +170,7 @@ class SessionKeyRecord(NamedTuple):
         return RecordKind.SESSION_KEY
 
 
-class RestartRequestRecord(NamedTuple):
+class RestartRequestRecord(Struct, frozen=True):
     """`restart-connector-<name>`: a restart (KIP-745); acts when read live and is not replayed."""
 
     origin: Origin
@@ -184,7 +183,7 @@ class RestartRequestRecord(NamedTuple):
         return RecordKind.RESTART_REQUEST
 
 
-class LoggerLevelRecord(NamedTuple):
+class LoggerLevelRecord(Struct, frozen=True):
     """`logger-cluster-<namespace>`: a log level for all workers (KIP-976, 3.7); not replayed."""
 
     origin: Origin
@@ -196,7 +195,7 @@ class LoggerLevelRecord(NamedTuple):
         return RecordKind.LOGGER_LEVEL
 
 
-class InvalidKeyRecord(NamedTuple):
+class InvalidKeyRecord(Struct, frozen=True):
     """A key of no known kind, as text; workers log it and continue."""
 
     origin: Origin
@@ -207,7 +206,7 @@ class InvalidKeyRecord(NamedTuple):
         return RecordKind.INVALID_KEY
 
 
-class MalformedRecord(NamedTuple):
+class MalformedRecord(Struct, frozen=True):
     """A value (or a null key) that a worker cannot use, the worker's reaction, and the reason; no part of the value is
     kept."""
 
