@@ -256,6 +256,9 @@ class Wire:
         self._metadata: Response | None = None
         self.heard: dict[str, HeardTopic] = {}
         """Each topic in the last Metadata about it, if that named a leader for all its partitions."""
+        self._adopted: int | None = None
+        """The broker whose connection was that to a bootstrap server, before its first request: the peer may have
+        ended it after the metadata, which a new connection shows."""
         self.has_groups = False
         """Whether a broker has listed a group, which is in `__consumer_offsets`."""
         self._polled_at = monotonic()
@@ -352,18 +355,21 @@ class Wire:
         """The response of any reachable broker, open connections first; each gets its share of the time.
 
         So a frozen broker does not use up the others' time, however long that is. After a damaged answer the next
-        broker is queried.
+        broker is queried. A single broker is connected to again if its bootstrap connection ended before this request.
         """
         deadline = monotonic() + (self.timeout_s if timeout_s is None else timeout_s)
         nodes = [broker.node_id for broker in self.brokers()]
         nodes.sort(key=lambda node_id: (node_id, 0) not in self._channels or not self._channels[node_id, 0].open)
         failure: EosctlError = Unreachable("the cluster's metadata names no broker")
+        adopted, self._adopted = self._adopted, None
         for tried, node_id in enumerate(nodes):
             share = _share(deadline, len(nodes) - tried)
             try:
                 return self._exchange(self._open_channel(node_id, share), request, share)
             except (Unreachable, Undecodable) as error:
                 failure = error
+        if nodes == [adopted] and not isinstance(failure, TimedOut | Undecodable):
+            return self.request_any(request, timeout_s=deadline - monotonic())
         raise failure
 
     def ahead(self, request: Request) -> Callable[[], Response]:
@@ -377,13 +383,14 @@ class Wire:
         open_one = next((each for each in known if each is not None and each.open), None)
         if open_one is None or monotonic() - self._polled_at > UNWATCHED_S:
             return lambda: self.request_any(request)
+        is_first = self._adopted is not None
         pending = Pending(open_one, request, _share(deadline, len(nodes)), self.poll)
 
         def response() -> Response:
             try:
                 return pending.response()
-            except (Unreachable, Undecodable):
-                if len(nodes) == 1:
+            except (Unreachable, Undecodable) as error:
+                if len(nodes) == 1 and (not is_first or isinstance(error, TimedOut | Undecodable)):
                     raise
                 return self.request_any(request, timeout_s=deadline - monotonic())
 
@@ -566,7 +573,7 @@ class Wire:
         if node_id is None:
             channel.connection.close()
         else:
-            self._channels[node_id, 0], self._identities[node_id, 0] = channel, None
+            self._channels[node_id, 0], self._identities[node_id, 0], self._adopted = channel, None, node_id
 
     @contextmanager
     def _uninterrupted(self) -> Iterator[Sequence[object]]:
