@@ -105,7 +105,7 @@ def test_schedules_catch_two_transactions_too(under_audit: Under):
 
 def test_three_auditors_of_one_job_share_the_log_and_none_reads_twice(under_audit: Under):
     audited = under_audit(3)
-    audited.shape = LogShape({"offsets": ("A", [[0, 3000], [0, 2500]]), "records": ("B", [[0, 3500]])})
+    audited.shape = LogShape({"offsets": ("A", [[0, 1500], [0, 1200]]), "records": ("B", [[0, 1800]])})
     audited.shape.write(audited._log)
     racing = [audited.start() for _ in range(3)]
     ended = [each.communicate(timeout=120) for each in racing]
