@@ -5,6 +5,7 @@ import re
 import shlex
 import subprocess
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -71,44 +72,51 @@ def filled(line: str) -> list[str]:
     return shlex.split(re.sub(r"<[^<>]*>|\{[a-z_.]*\}", "1", line))
 
 
+WRONG = (
+    "kafka-topics.sh --describe --topic t",
+    "kafka-configs.sh --bootstrap-server h:1 --alter --entity-type topics --add-config a=b",
+    "kafka-acls.sh --add --allow-principal User:c --operation Write --topic t",
+    "kafka-features.sh --bootstrap-server h:1 upgrade --features transaction.version=2",
+    "kafka-transactions.sh --bootstrap-server h:1 find-hangings",
+)
+"""Without servers, or with a wrong option: one for each kind of parser."""
+
+
+@dataclass(frozen=True)
+class Said:
+    """The tools' errors, empty where they take the line: for each printed line with its first place, and for WRONG."""
+
+    printed: dict[str, tuple[str, str]]
+    wrong: list[str]
+
+
 @pytest.fixture(scope="module")
-def said() -> dict[str, tuple[str, str]]:
-    """The tool's error for each line (empty: it takes the line), with the first place that prints it."""
+def said() -> Said:
     places: dict[str, str] = {}
     for where, line in printed():
         places.setdefault(line, where)
     jars = resolve_jars(DEFAULT_KAFKA_VERSION, lambda _: None)
     classes = compile_java(jars.compiler, Path(__file__).with_name("ToolOptionsOracle.java"), jars.classpath)
-    asked = "".join("\t".join(filled(line)) + "\n" for line in places)
+    asked = [*map(shlex.split, WRONG), *map(filled, places)]
+    given = "".join("\t".join(words) + "\n" for words in asked)
     command = [*java_with(jars, classes), "ToolOptionsOracle"]
-    ran = subprocess.run(command, input=asked, capture_output=True, text=True, check=True, timeout=60)
+    ran = subprocess.run(command, input=given, capture_output=True, text=True, check=True, timeout=60)
     answers = ran.stdout.splitlines()
-    assert len(answers) == len(places), ran.stdout + ran.stderr
-    return {line: (where, answer) for (line, where), answer in zip(places.items(), answers, strict=True)}
+    assert len(answers) == len(asked), ran.stdout + ran.stderr
+    found = zip(places.items(), answers[len(WRONG) :], strict=True)
+    return Said({line: (where, answer) for (line, where), answer in found}, answers[: len(WRONG)])
 
 
 @pytest.mark.kafka
-def test_kafkas_tools_take_every_command_line_that_is_printed(said: dict[str, tuple[str, str]]) -> None:
-    assert {line: found for line, found in said.items() if found[1]} == {}
-    assert len(said) >= 28
+def test_kafkas_tools_take_every_command_line_that_is_printed(said: Said) -> None:
+    assert {line: found for line, found in said.printed.items() if found[1]} == {}
+    assert len(said.printed) >= 28
 
 
 @pytest.mark.kafka
-def test_a_command_line_without_its_servers_or_with_a_wrong_option_is_refused() -> None:
-    """So the test above can fail, for each kind of parser."""
-    jars = resolve_jars(DEFAULT_KAFKA_VERSION, lambda _: None)
-    classes = compile_java(jars.compiler, Path(__file__).with_name("ToolOptionsOracle.java"), jars.classpath)
-    wrong = (
-        "kafka-topics.sh --describe --topic t",
-        "kafka-configs.sh --bootstrap-server h:1 --alter --entity-type topics --add-config a=b",
-        "kafka-acls.sh --add --allow-principal User:c --operation Write --topic t",
-        "kafka-features.sh --bootstrap-server h:1 upgrade --features transaction.version=2",
-        "kafka-transactions.sh --bootstrap-server h:1 find-hangings",
-    )
-    asked = "".join("\t".join(shlex.split(line)) + "\n" for line in wrong)
-    command = [*java_with(jars, classes), "ToolOptionsOracle"]
-    ran = subprocess.run(command, input=asked, capture_output=True, text=True, check=True, timeout=60)
-    assert [line for line, answer in zip(wrong, ran.stdout.splitlines(), strict=True) if not answer] == []
+def test_a_command_line_without_its_servers_or_with_a_wrong_option_is_refused(said: Said) -> None:
+    """So the test above can fail."""
+    assert [line for line, answer in zip(WRONG, said.wrong, strict=True) if not answer] == []
 
 
 def test_fixes_and_causes_print_commands_of_kafkas_tools_as_code() -> None:
