@@ -124,7 +124,7 @@ def test_ids_are_fenced_although_their_coordinator_moves_meanwhile(
 def test_ids_of_a_broker_that_is_down_are_fenced_by_the_one_that_takes_over(
     three_brokers: Sandbox, many_ids: Callable[[int], ManyIds]
 ) -> None:
-    ids = many_ids(300)
+    ids = many_ids(90)
     assert ids.fence("--create-missing").exit_code == 0
     node = coordinator_of(ids.servers, ids.names[0])
     lost = [
@@ -336,7 +336,7 @@ def test_a_broker_that_freezes_during_the_question_leaves_every_id_unfenced_and_
 # Ctrl-C while `eosctl fence` runs: the result of each ID agrees with its coordinator.
 
 
-INTERRUPTED_IDS = 30_000
+INTERRUPTED_IDS = 12_000
 COORDINATORS = 500
 """IDs enough for each partition of the transaction log to have one: its coordinator is there when they are fenced."""
 
