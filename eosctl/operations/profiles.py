@@ -10,11 +10,11 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from eosctl.codecs.properties import ENCODING
-from eosctl.codecs.secrets import looks_secret
+from eosctl.codecs.secrets import looks_secret, mask_url
 from eosctl.errors import ConfigError, EosctlError, UsageError
 from eosctl.executors import files as user_files
 from eosctl.files import WORKER_CONFIG, read_content, read_text
-from eosctl.model.client_properties import CLIENT_KEYS, HIDDEN
+from eosctl.model.client_properties import CLIENT_KEYS, HIDDEN, REFERENCE, is_broker_address, split_list
 from eosctl.model.names import did_you_mean
 from eosctl.model.profile import ConnectionCheck, EffectiveSetting, EffectiveSettings, Profile, Profiles
 from eosctl.model.report import Severity, Triage
@@ -134,6 +134,10 @@ def add_profile(name: str, keys: Mapping[str, object], *, update: bool) -> Profi
         raise ConfigError(f"profile {name} exists in {file}", hint=hint)
     if not (update or keys.get("bootstrap-server")):
         raise UsageError("a profile needs brokers to start from", hint="give -b HOST:PORT")
+    for server in split_list(str(keys.get("bootstrap-server") or "")):
+        if not is_broker_address(server) and REFERENCE.search(server) is None:
+            hint = "give host and port of each broker, as broker1:9092,broker2:9092"
+            raise UsageError(f"-b: {mask_url(server)!r} is not HOST:PORT", hint=hint)
     user_files.set_profile(file, name, {key: _absolute(value) for key, value in keys.items()})
     return read_user_profiles().profiles[name]
 

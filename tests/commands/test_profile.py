@@ -270,3 +270,9 @@ def test_values_of_config_providers_are_resolved_and_trimmed(session, tmp_path, 
 
 def test_the_file_is_read_in_java_s_encoding(session):
     assert session("client.rack=\xfc").client_properties.get("client.rack") == "\xfc"
+
+
+def test_brokers_without_a_port_are_refused_before_the_profile_is_written(eosctl, home):
+    ran = eosctl("profile", "add", "x", "-b", "broker")
+    assert (ran.exit_code, "-b: 'broker' is not HOST:PORT" in ran.stderr) == (2, True)
+    assert (home / "config.yaml").read_text() == FILE
