@@ -192,13 +192,14 @@ class ByKey(Mapping[bytes | None, tuple[KeyRecords, ...]]):
         return dict.fromkeys(raw for raw, count in counted.items() if count > 1)
 
     @cached_property
-    def _part_of(self) -> Mapping[bytes | None, OffsetsPartition]:
+    def part_of(self) -> Mapping[bytes | None, OffsetsPartition]:
+        """The partition of each raw key, the last of several."""
         return {raw: part for part in self._parts for raw in part.keys}
 
     def __getitem__(self, raw: bytes | None) -> tuple[KeyRecords, ...]:
         if raw in self.in_several:
             return tuple(part.keys[raw] for part in self._parts if raw in part.keys)
-        return (self._part_of[raw].keys[raw],)
+        return (self.part_of[raw].keys[raw],)
 
     def __iter__(self) -> Iterator[bytes | None]:
         return iter(self.decoded)
@@ -375,7 +376,8 @@ def _plain(topic: ByKey, kind: str, decode: DecodeValue) -> Callable[[OffsetKey]
     new, places = tuple.__new__, dict[int, str]()
 
     def plain(key: OffsetKey) -> MergedOffset:
-        [(topic_partition, record, *_)] = topic[key.raw]
+        part = topic.part_of[key.raw]
+        topic_partition, record = part.topic_partition, part.committed(key.raw)
         assert record is not None
         value, place = decode(record.value), places.get(topic_partition.partition)
         assert isinstance(value, dict)

@@ -101,7 +101,7 @@ LastEntries = Mapping[bytes | None, LastEntry]
 
 
 class LastRecords(Mapping[bytes | None, KeyRecords]):
-    """The records of one partition by raw key, each made when it is first asked for: of many keys few are.
+    """The records of one partition by raw key, made when they are asked for: of many keys few are. The last are kept.
 
     keys are all keys, in the order in which they came. last are the last entries in the order of KeyRecords, counted
     the numbers of records that it has. record makes the Record of an entry.
@@ -120,17 +120,21 @@ class LastRecords(Mapping[bytes | None, KeyRecords]):
         self._keys = keys
         self._counted = counted
         self._record = record
-        self._made: dict[bytes | None, KeyRecords] = {}
+        self._made: tuple[bytes | None, KeyRecords] | None = None
 
     def __getitem__(self, raw: bytes | None) -> KeyRecords:
-        made = self._made.get(raw)
-        if made is None:
-            if raw not in self._keys:
-                raise KeyError(raw)
-            committed, opened, aborted = map(self._last_in, KEPT_STATES, self.last, repeat(raw))
-            made = KeyRecords(self._topic_partition, committed, opened, aborted, self._counted.get(raw))
-            self._made[raw] = made
+        if self._made is not None and self._made[0] == raw:
+            return self._made[1]
+        if raw not in self._keys:
+            raise KeyError(raw)
+        committed, opened, aborted = map(self._last_in, KEPT_STATES, self.last, repeat(raw))
+        made = KeyRecords(self._topic_partition, committed, opened, aborted, self._counted.get(raw))
+        self._made = raw, made
         return made
+
+    def committed(self, raw: bytes | None) -> Record | None:
+        """The last committed record under this key."""
+        return self._last_in(RecordState.COMMITTED, self.last[0], raw)
 
     def _last_in(self, state: RecordState, last: LastEntries, raw: bytes | None) -> Record | None:
         entry = last.get(raw)
@@ -165,6 +169,10 @@ class OffsetsPartition(Struct, frozen=True):
             {raw: each.open for raw, each in self.keys.items() if each.open is not None},
             {raw: each.aborted for raw, each in self.keys.items() if each.aborted is not None},
         )
+
+    def committed(self, raw: bytes | None) -> Record | None:
+        """The last committed record under this key, without making the others."""
+        return self.keys.committed(raw) if isinstance(self.keys, LastRecords) else self.keys[raw].committed
 
     @property
     def uncommitted(self) -> Collection[bytes | None]:

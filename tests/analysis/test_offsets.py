@@ -84,6 +84,7 @@ def test_the_last_record_of_each_state_is_kept_and_all_are_counted(records: list
 def test_a_key_whose_records_are_all_committed_is_told_apart_without_making_its_records(records: list[Record]) -> None:
     found, whole = fold_offsets(PLACE, records, decode_offsets_key), plainly(records)
     for part in (found, replace(found, keys=whole)):
+        assert {raw: part.committed(raw) for raw in whole} == {raw: each.committed for raw, each in whole.items()}
         assert set(part.uncommitted) == {raw for raw, each in whole.items() if each.open or each.aborted}
         assert dict(part.committed_alone()) == {
             raw: each.committed.value
