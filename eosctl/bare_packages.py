@@ -86,6 +86,7 @@ OWN: Final = frozenset(
         "eosctl.planning.acl_difference",
         "eosctl.planning.acls",
         "eosctl.sources.audit_log",
+        "eosctl.sources.config_providers",
         "eosctl.sources.connect_rest",
         "eosctl.sources.kafka_acls",
         "eosctl.sources.kafka_evidence",
@@ -93,6 +94,7 @@ OWN: Final = frozenset(
         "eosctl.sources.kafka_log",
         "eosctl.sources.kafka_transaction_log",
         "eosctl.sources.listed_transactions",
+        "eosctl.sources.replication_slots",
     }
 )
 """Modules of eosctl that every command has at hand and few need: `from eosctl.sources import kafka_log` runs nothing,

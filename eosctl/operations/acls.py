@@ -55,7 +55,7 @@ from eosctl.operations.session import Session
 from eosctl.operations.workers import require_workers_group
 from eosctl.planning import acl_difference
 from eosctl.planning import acls as acl_planning
-from eosctl.sources.config_providers import read_subject
+from eosctl.sources import config_providers
 
 
 def group_and_path(text: str, clusters: Sequence[ConnectCluster]) -> tuple[str | None, Path]:
@@ -426,7 +426,7 @@ def certificate_subject(clusters: Iterable[ConnectCluster]) -> SubjectOf:
                 f"{chain.origin} is {chain.value}, which only the worker can read; add the KafkaUser of that "
                 "Secret, which names the principal, to the same file"
             )
-        return read_subject(properties)
+        return config_providers.read_subject(properties)
 
     return subject
 

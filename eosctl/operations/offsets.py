@@ -1,5 +1,7 @@
 """Source offsets: where connectors are, and where they will begin."""
 
+from __future__ import annotations
+
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -56,9 +58,8 @@ from eosctl.model.skipped import Coverage, Skipped, read_or_skip, unread_in
 from eosctl.operations.offset_stores import OffsetsRequest, source_connectors, worker_settings
 from eosctl.operations.session import Session
 from eosctl.operations.workers import require_workers_group, worker_version
+from eosctl.sources import config_providers, replication_slots
 from eosctl.sources.cluster_reader import ClusterReader, Servers, read_task_states, require_sources
-from eosctl.sources.config_providers import look_up
-from eosctl.sources.replication_slots import read_slots
 
 if TYPE_CHECKING:
     from eosctl.ledger.postgresql import PostgresqlStore
@@ -194,14 +195,14 @@ def read_source(dsn: str, timeout_s: float) -> SourceServer | Skipped:
     """The slots of the database at a libpq URL; Skipped where it does not answer. UsageError for a password in it."""
     from eosctl.ledger.postgresql import SOURCE, postgresql_store
 
-    store = postgresql_store(dsn, look_up, timeout_s, SOURCE)
+    store = postgresql_store(dsn, config_providers.look_up, timeout_s, SOURCE)
     return read_or_skip(lambda: _read_position(store))
 
 
-def _read_position(store: "PostgresqlStore") -> SourceServer:
+def _read_position(store: PostgresqlStore) -> SourceServer:
     with store.connect() as connection:
         connection.begin_reading()
-        return read_slots(connection.rows)
+        return replication_slots.read_slots(connection.rows)
 
 
 def source_read(server: SourceServer | Skipped, connector: str, config: Mapping[str, object] | None) -> SourceRead:

@@ -27,7 +27,7 @@ CONNECTORS = "model.config_topic model.connectors analysis.config_topic codecs.c
 LEFT_ALONE = {
     ("inspect-config",): f"{AUDITS} {PLANS} {RULES} {TRACES} model.offsets model.transaction_log model.fencing",
     ("transactions", "list"): f"{AUDITS} {PLANS} {RULES} {TRACES} {LOGS} model.offsets model.client_roles",
-    ("offsets", "show"): f"{AUDITS} {PLANS} {RULES} {TRACES} model.transaction_log model.preconditions model.fencing",
+    ("offsets", "show"): f"{AUDITS} {PLANS} {RULES} {TRACES} model.preconditions model.fencing clients.tls codecs.tls",
     ("fence",): f"{AUDITS} {PLANS} {RULES} {TRACES} {LOGS} {CONNECTORS} model.offsets model.client_roles",
     ("doctor",): f"{AUDITS} {PLANS} model.tracing model.watch analysis.topic_events analysis.metrics.samples",
 }
