@@ -192,14 +192,13 @@ class ByKey(Mapping[bytes | None, tuple[KeyRecords, ...]]):
         return dict.fromkeys(raw for raw, count in counted.items() if count > 1)
 
     @cached_property
-    def part_of(self) -> Mapping[bytes | None, OffsetsPartition]:
-        """The partition of each raw key, the last of several."""
+    def _part_of(self) -> Mapping[bytes | None, OffsetsPartition]:
         return {raw: part for part in self._parts for raw in part.keys}
 
     def __getitem__(self, raw: bytes | None) -> tuple[KeyRecords, ...]:
         if raw in self.in_several:
             return tuple(part.keys[raw] for part in self._parts if raw in part.keys)
-        return (self.part_of[raw].keys[raw],)
+        return (self._part_of[raw].keys[raw],)
 
     def __iter__(self) -> Iterator[bytes | None]:
         return iter(self.decoded)
@@ -211,14 +210,16 @@ class ByKey(Mapping[bytes | None, tuple[KeyRecords, ...]]):
         """The records under each key with one of an open or aborted transaction."""
         return ((raw, part.keys[raw]) for part in self._parts for raw in part.uncommitted)
 
-    def committed_alone(self) -> Iterator[tuple[bytes | None, bytes | None]]:
-        """Each raw key in one partition whose records are all committed, and the value of the last.
+    def committed_alone(self) -> Iterator[tuple[OffsetsPartition, bytes | None, bytes | None]]:
+        """Each raw key in one partition whose records are all committed, with that partition and the last value.
 
         In the order in which the records were folded, which is how they lie in memory.
         """
-        found = chain.from_iterable(part.committed_alone() for part in self._parts)
         several = self.in_several
-        return (each for each in found if each[0] not in several) if several else found
+        for part in self._parts:
+            for raw, value in part.committed_alone():
+                if raw not in several:
+                    yield part, raw, value
 
 
 def by_key(topic: OffsetsTopic) -> ByKey:
@@ -261,6 +262,9 @@ class OpenedStores(NamedTuple):
     kind: str
 
 
+PlainKeys = Mapping[bytes | None, OffsetsPartition]
+
+
 class Merger(Struct, frozen=True):
     """Merges keys over the topics that were read: by place, None where there is no such topic.
 
@@ -271,7 +275,7 @@ class Merger(Struct, frozen=True):
     topics: Mapping[StorePlace, ByKey | Skipped | None]
     decode: DecodeValue
     version: KafkaVersion = NEWEST
-    plain: dict[StorePlace, set[bytes | None]] = field(default_factory=dict)
+    plain: dict[StorePlace, PlainKeys] = field(default_factory=dict)
 
     def merge(self, keys: Sequence[OffsetKey], candidates: Candidates) -> Sequence[MergedOffset]:
         """Merges the keys of one connector, in the order of their raw bytes.
@@ -300,7 +304,7 @@ class Merger(Struct, frozen=True):
             return list(merged(keys))
         plain = self._plain_in(opened[0].primary.place, held)
         others = merged(key for key in keys if key.raw not in plain or key.partition is None)
-        return MergedOffsets(keys, {each.key.raw: each for each in others}, _plain(held, opened[0].kind, self.decode))
+        return MergedOffsets(keys, {each.key.raw: each for each in others}, _plain(plain, opened[0].kind, self.decode))
 
     def _open(self, store: OffsetStore) -> Opened:
         return Opened(store.place, store.isolation_level, self.topics.get(store.place, NOT_READ))
@@ -312,14 +316,16 @@ class Merger(Struct, frozen=True):
             return OpenedStores(self._open(general), None, "worker-global")
         return OpenedStores(self._open(own), None if general is None else self._open(general), "connector-specific")
 
-    def _plain_in(self, place: StorePlace, topic: ByKey) -> Collection[bytes | None]:
-        """The raw keys with a usable value, if no transaction left another record and no other partition has the key.
+    def _plain_in(self, place: StorePlace, topic: ByKey) -> PlainKeys:
+        """The partition of each raw key with a usable value, if no transaction left another record and no other
+        partition has the key.
 
         Found once for a topic.
         """
         if place not in self.plain:
             decode = self.decode
-            self.plain[place] = {raw for raw, value in topic.committed_alone() if isinstance(decode(value), dict)}
+            found = topic.committed_alone()
+            self.plain[place] = {raw: part for part, raw, value in found if isinstance(decode(value), dict)}
         return self.plain[place]
 
     def _merged(
@@ -371,12 +377,12 @@ def _in_order(keys: Iterable[OffsetKey]) -> Sequence[OffsetKey]:
     return sorted(keys, key=attrgetter("raw"))
 
 
-def _plain(topic: ByKey, kind: str, decode: DecodeValue) -> Callable[[OffsetKey], MergedOffset]:
+def _plain(keys: PlainKeys, kind: str, decode: DecodeValue) -> Callable[[OffsetKey], MergedOffset]:
     """Gives the explained result of _merged for a plain key: one with a usable value alone in the only store."""
     new, places = tuple.__new__, dict[int, str]()
 
     def plain(key: OffsetKey) -> MergedOffset:
-        part = topic.part_of[key.raw]
+        part = keys[key.raw]
         topic_partition, record = part.topic_partition, part.committed(key.raw)
         assert record is not None
         value, place = decode(record.value), places.get(topic_partition.partition)

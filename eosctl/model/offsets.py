@@ -331,13 +331,14 @@ class MergedOffsets(Sequence[MergedOffset]):
         others: Mapping[bytes, MergedOffset],
         make: Callable[[OffsetKey], MergedOffset],
     ) -> None:
-        self._unsorted = keys
+        self._unsorted = list(keys)
         self._others = others
         self._make = make
 
     @cached_property
     def _keys(self) -> Sequence[OffsetKey]:
-        return sorted(self._unsorted, key=attrgetter("raw"))
+        self._unsorted.sort(key=attrgetter("raw"))
+        return self._unsorted
 
     @property
     def others(self) -> Collection[MergedOffset]:
