@@ -67,7 +67,7 @@ class OffsetsFold:
     1. For each record the last entry of its key is replaced, and nothing else is done: this decides the time.
     2. A key is decoded once, after the batch in which it was new.
     3. Records are counted by the batch. Only under a malformed key they are counted by key: see counts_by_key.
-    4. The writer of a record is found by its offset, when the record is made.
+    4. The writer of a record is found by its offset, at the end.
     """
 
     def __init__(self, decode_key: DecodeKey) -> None:
@@ -120,14 +120,19 @@ class OffsetsFold:
     def result(
         self, topic_partition: TopicPartition, offsets: PartitionOffsets | Skipped = NOT_ASKED
     ) -> OffsetsPartition:
-        committed, opened, aborted = (self._last[state] for state in KEPT_STATES)
+        committed, opened, aborted = map(self._records_in, KEPT_STATES)
         last = committed, opened, aborted
-        keys = LastRecords(topic_partition, self._decoded.keys(), last, self._counted, self._record)
+        keys = LastRecords(topic_partition, self._decoded.keys(), last, self._counted)
         return OffsetsPartition(topic_partition, offsets, keys, self._decoded, self._records)
 
-    def _record(self, key: Key, entry: Entry, state: RecordState) -> Record:
-        writer = self._writers[bisect_right(self._begins, entry.offset) - 1]
-        return tuple.__new__(Record, (entry.offset, entry.timestamp, key, entry.value, state, *writer))
+    def _records_in(self, state: RecordState) -> Mapping[Key, Record]:
+        """With the bytes of the key that the fold keeps: those of the entry are as many again."""
+        new, begins, writers, found = tuple.__new__, self._begins, self._writers, {}
+        for key, entry in self._last[state].items():
+            offset = entry.offset
+            writer = writers[bisect_right(begins, offset) - 1]
+            found[key] = new(Record, (offset, entry.timestamp, key, entry.value, state, *writer))
+        return found
 
 
 def _batch_of(record: Record) -> tuple[RecordState, Writer]:

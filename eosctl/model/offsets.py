@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from enum import StrEnum
 from functools import cached_property
 from heapq import nsmallest
-from itertools import islice, repeat
+from itertools import islice
 from math import isfinite
 from operator import attrgetter
 from typing import Final, NamedTuple, overload
@@ -17,7 +17,6 @@ from msgspec import Struct, field
 
 from eosctl.errors import EosctlError, UsageError
 from eosctl.model.names import TopicPartition
-from eosctl.model.records import Entry as LastEntry
 from eosctl.model.records import IsolationLevel, Record, RecordState
 from eosctl.model.report import Finding, Result
 from eosctl.model.skipped import Cause, Skipped
@@ -96,30 +95,28 @@ class KeyRecords(NamedTuple):
 
 
 Entry = tuple[OffsetKey, KeyRecords]
-LastEntries = Mapping[bytes | None, LastEntry]
+ByRawKey = Mapping[bytes | None, Record]
 """The last record of each raw key in one transaction state."""
 
 
 class LastRecords(Mapping[bytes | None, KeyRecords]):
-    """The records of one partition by raw key, made when they are asked for: of many keys few are. The last are kept.
+    """The records of one partition by raw key, put together when they are asked for: of many keys few are.
 
-    keys are all keys, in the order in which they came. last are the last entries in the order of KeyRecords, counted
-    the numbers of records that it has. record makes the Record of an entry.
+    keys are all keys, in the order in which they came. last are the last records in the order of KeyRecords, counted
+    the numbers of records that it has.
     """
 
     def __init__(
         self,
         topic_partition: TopicPartition,
         keys: Collection[bytes | None],
-        last: tuple[LastEntries, LastEntries, LastEntries],
+        last: tuple[ByRawKey, ByRawKey, ByRawKey],
         counted: Mapping[bytes | None, int],
-        record: Callable[[bytes | None, LastEntry, RecordState], Record],
     ) -> None:
         self.last = last
         self._topic_partition = topic_partition
         self._keys = keys
         self._counted = counted
-        self._record = record
         self._made: tuple[bytes | None, KeyRecords] | None = None
 
     def __getitem__(self, raw: bytes | None) -> KeyRecords:
@@ -127,18 +124,10 @@ class LastRecords(Mapping[bytes | None, KeyRecords]):
             return self._made[1]
         if raw not in self._keys:
             raise KeyError(raw)
-        committed, opened, aborted = map(self._last_in, KEPT_STATES, self.last, repeat(raw))
+        committed, opened, aborted = (last.get(raw) for last in self.last)
         made = KeyRecords(self._topic_partition, committed, opened, aborted, self._counted.get(raw))
         self._made = raw, made
         return made
-
-    def committed(self, raw: bytes | None) -> Record | None:
-        """The last committed record under this key."""
-        return self._last_in(RecordState.COMMITTED, self.last[0], raw)
-
-    def _last_in(self, state: RecordState, last: LastEntries, raw: bytes | None) -> Record | None:
-        entry = last.get(raw)
-        return None if entry is None else self._record(raw, entry, state)
 
     def __contains__(self, raw: object) -> bool:
         return raw in self._keys
@@ -160,8 +149,8 @@ class OffsetsPartition(Struct, frozen=True):
     records: int
 
     @property
-    def last(self) -> tuple[LastEntries, LastEntries, LastEntries]:
-        """The last entries by raw key, in the order of KeyRecords: without making the records of each key."""
+    def last(self) -> tuple[ByRawKey, ByRawKey, ByRawKey]:
+        """The last records by raw key, in the order of KeyRecords."""
         if isinstance(self.keys, LastRecords):
             return self.keys.last
         return (
@@ -172,7 +161,7 @@ class OffsetsPartition(Struct, frozen=True):
 
     def committed(self, raw: bytes | None) -> Record | None:
         """The last committed record under this key, without making the others."""
-        return self.keys.committed(raw) if isinstance(self.keys, LastRecords) else self.keys[raw].committed
+        return self.keys.last[0].get(raw) if isinstance(self.keys, LastRecords) else self.keys[raw].committed
 
     @property
     def uncommitted(self) -> Collection[bytes | None]:
