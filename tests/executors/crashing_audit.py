@@ -1,9 +1,10 @@
 """A process that audits a small made-up log into a real ledger, and kills itself at EOSCTL_FAILPOINT.
 
-python crashing_audit.py STORE JOB LOG SEED [--two-transactions]
+python crashing_audit.py STORE JOB LOG SEED [--two-transactions | --racers=N]
 
-LOG is a file with a LogShape, which may grow between two rounds. SEED decides how far each round goes. The last option
-commits results and progress separately, to show that the tests notice. Prints the stale commits.
+LOG is a file with a LogShape, which may grow between two rounds. SEED decides how far each round goes.
+--two-transactions commits results and progress separately, to show that the tests notice. Of N racers each waits until
+all have read the first state. Prints the stale commits.
 """
 
 import json
@@ -23,6 +24,7 @@ from eosctl.model.failpoints import Failpoint
 from eosctl.model.ledger import CarriedBucket, LedgerRun
 from eosctl.operations.audit_history import failpoint_of
 from eosctl.planning.audit import Resumption, advance, resume
+from tests.waiting import eventually
 
 CLUSTER = "a-cluster"
 BUCKETS = 4
@@ -184,10 +186,24 @@ def commit_in_two(ledger: Ledger, run: LedgerRun) -> None:
         failpoint("committed")
 
 
-def main(store: str, job: str, log: str, seed: str, *more: str) -> int:
+def met(racers: int, log: Path) -> Failpoint:
+    """Waits, the first time that it is there, until so many processes have read the state."""
+    place = log.with_name(f"{log.name}.racer-{os.getpid()}")
+
+    def wait(name: str) -> None:
+        if name == "state-read" and not place.exists():
+            place.touch()
+            eventually(lambda: len(list(log.parent.glob(f"{log.name}.racer-*"))) == racers, "the other racers")
+
+    return wait
+
+
+def main(store: str, job: str, log: str, seed: str, more: str = "") -> int:
     """Audit once to the end."""
-    ledger = open_ledger(store, failpoint=failpoint_of(os.environ.get("EOSCTL_FAILPOINT")))
-    auditor = StandInAuditor(ledger, job, Path(log), int(seed), commit_in_two if more else Ledger.commit)
+    _, is_racer, racers = more.partition("--racers=")
+    failpoint = met(int(racers), Path(log)) if is_racer else failpoint_of(os.environ.get("EOSCTL_FAILPOINT"))
+    commit = commit_in_two if more == "--two-transactions" else Ledger.commit
+    auditor = StandInAuditor(open_ledger(store, failpoint=failpoint), job, Path(log), int(seed), commit)
     auditor.run()
     sys.stdout.write(f"{auditor.stale}\n")
     return 0

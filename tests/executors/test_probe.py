@@ -358,6 +358,7 @@ class Wire:
     def __init__(self, **answers: Iterable[Any]) -> None:
         self.answers = {name: deque(each) for name, each in answers.items()}
         self.asked: list[tuple[int | None, str]] = []
+        self.heard: dict[str, object] = {}
 
     def brokers(self) -> list[Answer]:
         return [Answer(node_id=1), Answer(node_id=2)]
