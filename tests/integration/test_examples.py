@@ -274,6 +274,8 @@ def problems(stage: Stage, example: Example, home: Path) -> Iterator[str]:
     path = line.removeprefix(f"{PROGRAM} ")
     stage.make_ready(path, home)
     words, given = stage.words(line, home)
+    if path.startswith(("offsets export", "snapshot save")):  # into a new file
+        (home / words[2]).unlink(missing_ok=True)
     if "--watch" in words:
         words += ["--looks", "1"]
     if path.startswith("watch") and not {"--once", "--emit"} & set(words):
