@@ -46,6 +46,8 @@ from eosctl.sources.audit_log import DataBatch, LogSource, OpenSource
 
 
 if HAS_COLUMNS := find_spec("numpy") is not None:
+    # Its linear algebra, which nothing here needs, starts a thread for each CPU, and each spins for a while.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from eosctl.codecs.record_columns import Parts, Records, columns
 
 RUN_BYTES: Final = 1 << 22
