@@ -201,7 +201,7 @@ def test_the_page_frees_the_readers_of_an_application(
     held = page.follow("eosctl transactions lso", codes=FOUND, shows=f"{prefix}0")
     assert "READABLE" in held
     page.follow("eosctl transactions hanging", codes=FOUND)
-    page.follow("eosctl transactions list", shows=f"pool {prefix}*")
+    page.follow("eosctl transactions list", shows=f"{prefix}*")
     page.follow("eosctl transactions history", codes=FOUND, shows="fenced")
     page.follow("eosctl transactions leftovers", codes=FOUND, shows=f"{prefix}0")
     page.follow("eosctl transactions leftovers", shows=f"fence {prefix}0")
