@@ -6,14 +6,15 @@ identity.
 
 import json
 from bisect import bisect_right
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import chain, groupby, islice
-from operator import attrgetter
+from itertools import chain, groupby, islice, repeat
+from operator import attrgetter, concat
 from typing import Final, NamedTuple
 
 from msgspec import Struct, field
+from msgspec.json import Encoder
 from msgspec.structs import replace
 
 from eosctl.analysis.positions import (
@@ -102,7 +103,7 @@ class OffsetsFold:
         for key in new:
             if key not in self._decoded:
                 found = self._decoded[key] = self._decode(key)
-                if isinstance(found, MalformedKey):
+                if type(found) is MalformedKey:
                     self._counted[key] = 0
 
     @property
@@ -127,12 +128,17 @@ class OffsetsFold:
 
     def _records_in(self, state: RecordState) -> Mapping[Key, Record]:
         """With the bytes of the key that the fold keeps: those of the entry are as many again."""
-        new, begins, writers, found = tuple.__new__, self._begins, self._writers, {}
-        for key, entry in self._last[state].items():
-            offset = entry.offset
-            writer = writers[bisect_right(begins, offset) - 1]
-            found[key] = new(Record, (offset, entry.timestamp, key, entry.value, state, *writer))
-        return found
+        last, begins, writers = self._last[state], self._begins, self._writers
+        offsets, timestamps, values = (
+            map(attrgetter(each), last.values()) for each in ("offset", "timestamp", "value")
+        )
+        written_by: Iterable[Writer] = (
+            repeat(writers[0])
+            if len(writers) == 1
+            else (writers[bisect_right(begins, entry.offset) - 1] for entry in last.values())
+        )
+        rows = map(concat, zip(offsets, timestamps, last, values, repeat(state)), written_by)
+        return dict(zip(last, map(tuple.__new__, repeat(Record), rows), strict=True))
 
 
 def _batch_of(record: Record) -> tuple[RecordState, Writer]:
@@ -215,20 +221,68 @@ class ByKey(Mapping[bytes | None, tuple[KeyRecords, ...]]):
         """The records under each key with one of an open or aborted transaction."""
         return ((raw, part.keys[raw]) for part in self._parts for raw in part.uncommitted)
 
-    def committed_alone(self) -> Iterator[tuple[OffsetsPartition, bytes | None, bytes | None]]:
-        """Each raw key in one partition whose records are all committed, with that partition and the last value.
+    def committed_alone(self) -> Iterator[tuple[OffsetsPartition, Iterable[tuple[bytes | None, bytes | None]]]]:
+        """Each partition with the raw keys that are in it alone and whose records are all committed, and the last value
+        of each.
 
         In the order in which the records were folded, which is how they lie in memory.
         """
         several = self.in_several
         for part in self._parts:
-            for raw, value in part.committed_alone():
-                if raw not in several:
-                    yield part, raw, value
+            found = part.committed_alone()
+            yield part, (each for each in found if each[0] not in several) if several else found
 
 
 def by_key(topic: OffsetsTopic) -> ByKey:
     return ByKey(topic.partitions)
+
+
+Keys = Mapping[bytes | None, OffsetKey | MalformedKey]
+STRETCH: Final = 1000
+"""Keys that are written as JSON at a time."""
+
+_compact_lines: Final = Encoder().encode_lines
+
+
+def similar_keys(keys: Keys) -> Collection[list[OffsetKey]]:
+    """Keys that may be the same JSON: Python finds 1, 1.0 and true equal, and hashes faster than it writes JSON."""
+    found = [key for key in keys.values() if isinstance(key, OffsetKey)]
+    if _differ_as_their_bytes(found):
+        return ()
+    similar: defaultdict[object, list[OffsetKey]] = defaultdict(list)
+    for key in found:
+        similar[_members(key)].append(key)
+    return [alike for alike in similar.values() if len(alike) > 1]
+
+
+def _differ_as_their_bytes(keys: Sequence[OffsetKey]) -> bool:
+    """True if keys of other bytes are other JSON: each is what one writer makes of its parts, in one order of members.
+
+    1. A key is the compact JSON of its connector and partition: no blank, escape or digit more, no member twice.
+    2. It has one level, so that only the order of its members is left to choose: no further object begins in it.
+    3. No two keys have the same members in another order.
+    """
+    orders: set[tuple[str, ...]] = set()
+    for at in range(0, len(keys), STRETCH):
+        stretch = keys[at : at + STRETCH]
+        partitions = [key.partition for key in stretch]
+        try:
+            text = _compact_lines([(key.connector, key.partition) for key in stretch])
+        except (ValueError, OverflowError):  # half a surrogate pair, a number that the encoder refuses
+            return False
+        levels = sum(each is not None for each in partitions)
+        # No line has a line feed in it, so that equal texts are equal line by line.
+        if text != b"\n".join([*[key.raw for key in stretch], b""]) or text.count(b"{") != levels:
+            return False
+        orders.update(map(tuple, [each or () for each in partitions]))
+    return len(set(map(frozenset, orders))) == len(orders)
+
+
+def _members(key: OffsetKey) -> tuple[str, Collection[object]]:
+    try:
+        return key.connector, frozenset(key.members.items())
+    except TypeError:  # nested, which no worker writes
+        return key.connector, ()
 
 
 class Opened(NamedTuple):
@@ -329,8 +383,12 @@ class Merger(Struct, frozen=True):
         """
         if place not in self.plain:
             decode = self.decode
-            found = topic.committed_alone()
-            self.plain[place] = {raw: part for part, raw, value in found if isinstance(decode(value), dict)}
+            self.plain[place] = {
+                raw: part
+                for part, found in topic.committed_alone()
+                for raw, value in found
+                if isinstance(decode(value), dict)
+            }
         return self.plain[place]
 
     def _merged(

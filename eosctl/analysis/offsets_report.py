@@ -4,7 +4,6 @@ import base64
 import shlex
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from itertools import islice
 from typing import Final
 
@@ -15,13 +14,12 @@ from eosctl.analysis.catalogue import internal_topics as kinds
 from eosctl.analysis.catalogue.internal_topics import PRODUCES_ELSEWHERE, REWRITTEN_BEFORE_CREATION, UNCOMMITTED_OFFSET
 from eosctl.analysis.connect_requests import for_connector
 from eosctl.analysis.inspection import cleanup_policy_finding, impossible_connector
-from eosctl.analysis.offsets import LOST_NULL_PARTITION, ByKey, DecodeValue, Merger, by_key
+from eosctl.analysis.offsets import LOST_NULL_PARTITION, ByKey, DecodeValue, Keys, Merger, by_key, similar_keys
 from eosctl.analysis.source_stores import deciding_settings, stores_of
 from eosctl.model.client_roles import ConnectorConfig, as_properties
 from eosctl.model.offsets import (
     ByPhase,
     ConnectorOffsets,
-    MalformedKey,
     MalformedValue,
     MergedOffset,
     OffsetKey,
@@ -46,8 +44,6 @@ LOSES_THE_REST: Final = (
     (KafkaVersion(3, 6), KafkaVersion(3, 6)),
 )
 """KAFKA-15800: workers of these versions drop the rest of a poll after a key that is not JSON."""
-
-Keys = Mapping[bytes | None, OffsetKey | MalformedKey]
 
 
 def base64_of(raw: bytes | None) -> str | None:
@@ -213,7 +209,7 @@ def _logical_duplicates(
     subject: str, records: ByKey, keys: Keys, canonical: Callable[[OffsetKey], str]
 ) -> Iterator[Finding]:
     found = []
-    for suspects in _similar(keys):
+    for suspects in similar_keys(keys):
         alike: defaultdict[str, list[bytes]] = defaultdict(list)
         for key in suspects:
             if any(each.last.value is not None for each in records[key.raw]):
@@ -227,29 +223,6 @@ def _logical_duplicates(
             "that it writes; the REST interface may find the other key",
             {"keys": len(found), "examples": [[base64_of(raw) for raw in same] for same in found[:EXAMPLES]]},
         )
-
-
-def _similar(keys: Keys) -> Collection[list[OffsetKey]]:
-    """Keys that may be the same JSON: Python finds 1, 1.0 and true equal, and hashes faster than it writes JSON.
-
-    Where no two keys of a connector have the same set of values, no two are the same, and members are not looked at.
-    """
-    found = [key for key in keys.values() if isinstance(key, OffsetKey)]
-    values = zip([key.connector for key in found], map(frozenset, [key.members.values() for key in found]), strict=True)
-    with suppress(TypeError):  # nested, which no worker writes
-        if len(set(map(hash, values))) == len(found):
-            return ()
-    similar: defaultdict[object, list[OffsetKey]] = defaultdict(list)
-    for key in found:
-        similar[_members(key)].append(key)
-    return [alike for alike in similar.values() if len(alike) > 1]
-
-
-def _members(key: OffsetKey) -> tuple[str, Collection[object]]:
-    try:
-        return key.connector, frozenset(key.members.items())
-    except TypeError:  # nested, which no worker writes
-        return key.connector, ()
 
 
 def _text(raw: bytes) -> str:

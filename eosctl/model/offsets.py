@@ -171,8 +171,9 @@ class OffsetsPartition(Struct, frozen=True):
 
     def committed_alone(self) -> Iterator[tuple[bytes | None, bytes | None]]:
         """Each raw key whose records are all committed, and the value of the last."""
-        others = self.uncommitted
-        return ((raw, entry.value) for raw, entry in self.last[0].items() if raw not in others)
+        others, last = self.uncommitted, self.last[0]
+        found = zip(last, map(attrgetter("value"), last.values()), strict=True)
+        return (each for each in found if each[0] not in others) if others else found
 
 
 class OffsetsTopic(Struct, frozen=True):
@@ -335,9 +336,11 @@ class MergedOffsets(Sequence[MergedOffset]):
 
     def first_live(self, count: int) -> Sequence[MergedOffset]:
         """The first of those that are live, without putting all in order."""
-        dead = {raw for raw, each in self._others.items() if not each.live}
-        live = (key for key in self._unsorted if key.raw not in dead)
-        return [self._merged(key) for key in nsmallest(count, live, key=attrgetter("raw"))]
+        live = {key.raw: key for key in self._unsorted}
+        for raw, each in self._others.items():
+            if not each.live:
+                del live[raw]
+        return [self._merged(live[raw]) for raw in nsmallest(count, live)]
 
     def _merged(self, key: OffsetKey) -> MergedOffset:
         return self._others.get(key.raw) or self._make(key)

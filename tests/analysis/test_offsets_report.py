@@ -552,6 +552,29 @@ def test_two_keys_are_one_source_partition_where_their_json_is_the_same(other, v
     assert ("logical-duplicates" in found(log, configs={"c": {}, "d": {}})) is alike
 
 
+@pytest.mark.parametrize(
+    ("one", "other", "alike"),
+    [
+        ('{"a":1,"b":2}', '{"b":2,"a":1}', True),
+        ('{"a":1,"b":2}', '{"b":1,"a":2}', False),
+        ('{"a":1,"b":2}', '{"a":1}', False),
+        ('{"a":{"b":1,"c":2}}', '{"a":{"c":2,"b":1}}', True),
+        ('{"a":[1,2]}', '{"a":[2,1]}', False),
+        ('{"a":"{","b":2}', '{"b":2,"a":"{"}', True),
+        ('{"a":1}', '{"a":2,"a":1}', True),
+        ('{"a":0}', '{"a":-0}', True),
+        ('{"a":1.0}', '{"a":1.00}', True),
+        ('{"a":"\u00e9"}', r'{"a":"\u00e9"}', True),
+        (r'{"a":"\ud800"}', r'{"a":"\uD800"}', True),
+        (r'{"a":"\n"}', '{"a":"n"}', False),
+        ("{}", "null", False),
+    ],
+)
+def test_two_keys_are_the_same_json_however_they_are_written(one, other, alike) -> None:
+    log = topic("global", [record(at, f'["c",{each}]', ROW) for at, each in enumerate((one, other))])
+    assert ("logical-duplicates" in found(log, configs={"c": {}})) is alike
+
+
 def test_two_spellings_of_the_null_partition_are_the_same_and_not_the_empty_one() -> None:
     spellings = [record(0, NULL, ROW), record(1, '["c", null]', ROW), record(2, '["c",{}]', ROW)]
     finding = found(topic("global", spellings), configs={"c": {}})["logical-duplicates"]
