@@ -1,5 +1,6 @@
 """Modules that are opened without running them differ from whole ones in time alone."""
 
+import json
 import platform
 import subprocess
 import sys
@@ -8,7 +9,7 @@ from importlib import import_module, resources
 
 import pytest
 
-from eosctl.bare_packages import CALLED, ELSEWHERE, PLAIN_RECORDS, dataclass, read_text, system
+from eosctl.bare_packages import CALLED, ELSEWHERE, PLAIN_RECORDS, dataclass, load_json, read_text, system
 
 CONNECTED = {"_ssl", "_hashlib", "kafka.net.sasl.scram", "kafka.metrics", "kafka.protocol.consumer.group"}
 """Modules of other logins and protections than those of a plain connection, and of work that eosctl leaves alone."""
@@ -43,6 +44,19 @@ def test_a_file_of_a_package_has_the_text_that_importlib_reads():
     assert len(names) > 90
     for name in names:
         assert read_text(package, name) == read_text(import_module(package), name) == resources.read_text(package, name)
+
+
+def test_the_schema_of_a_message_is_that_of_the_library_without_its_comments():
+    code = "import json, sys; from kafka.protocol.schemas import load_json\n"
+    code += "assert load_json.__module__ == 'kafka.protocol.schemas.load_json'\n"
+    code += "print(json.dumps({name: load_json(name) for name in sys.argv[1:]}))"
+    resources_of = resources.files("kafka.protocol.schemas.resources")
+    names = [each.name.removesuffix(".json") for each in resources_of.iterdir() if each.name.endswith(".json")]
+    given = subprocess.run([sys.executable, "-c", code, *names], capture_output=True, text=True, check=True).stdout
+    for name, schema in json.loads(given).items():
+        schema.pop("license")
+        schema.pop("doc", None)
+        assert load_json(name) == schema
 
 
 def test_the_operating_system_has_the_name_that_platform_gives():
