@@ -8,9 +8,10 @@ import time
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 import httpcore
+from msgspec import Struct
 
 from eosctl.clients.deadline import in_ascii, look_up
 from eosctl.clients.http_url import HttpUrl
@@ -46,14 +47,14 @@ class NoAnswer(Exception):
     """The connection, its TLS or its HTTP failed; the text is the library's."""
 
 
-class HttpRequest(NamedTuple):
+class HttpRequest(Struct, frozen=True):
     method: str
     url: HttpUrl
     content: bytes | None = None
     content_type: str = JSON
 
 
-class HttpAnswer(NamedTuple):
+class HttpAnswer(Struct, frozen=True):
     """status, headers `Content-Type` and `Location` (empty: none), and the body, which is not decompressed."""
 
     status: int

@@ -2,8 +2,10 @@
 
 import re
 from ipaddress import IPv4Address, IPv6Address
-from typing import Final, NamedTuple, Self
+from typing import Final, Self
 from urllib.parse import quote, urljoin
+
+from msgspec import Struct
 
 from eosctl.late_pattern import late_pattern
 
@@ -22,7 +24,7 @@ class InvalidUrl(ValueError):
     """The text is no URL; why, without the text."""
 
 
-class HttpUrl(NamedTuple):
+class HttpUrl(Struct, frozen=True):
     """host is in lower case, IDNA where it is not ASCII, and without the brackets of IPv6; target is path and query.
 
     port is None for the scheme's own. Whether the scheme is http or https is not decided here.

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, TypeVar
+
+from msgspec import Struct
 
 from eosctl.model import acls
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
@@ -35,7 +37,7 @@ BROKER_RESOURCE: Final = 4
 GROUP_RESOURCE: Final = 32
 
 
-class Request(NamedTuple):
+class Request(Struct, frozen=True):
     """One request, not yet bound to a broker: kafka-python's request class, its fields, and the versions that will do.
 
     Fields that the chosen version lacks are not sent; min_version keeps a meaning from being lost that way. since is

@@ -10,6 +10,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from eosctl.clients import rest_identity
 from eosctl.clients.errors import CHECK_HINT, plain_reason, tls_error, tls_failure
@@ -230,7 +231,7 @@ class RestClient:
             onward = self._onward(request, answer)
             if onward is None:
                 return answer
-            request = request._replace(url=onward)
+            request = replace(request, url=onward)
         raise Unreachable(f"{self.url} redirected a request {MOST_REDIRECTS} times without an end")
 
     def _onward(self, request: HttpRequest, answer: HttpAnswer) -> HttpUrl | None:

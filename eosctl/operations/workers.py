@@ -1,6 +1,6 @@
 """The workers that answer: their version, and whether they are those of the Connect group."""
 
-from typing import NamedTuple
+from msgspec import Struct
 
 from eosctl.analysis.catalogue.connect import NO_GROUP
 from eosctl.errors import UsageError
@@ -10,7 +10,7 @@ from eosctl.model.workers import ConnectFacts, WorkerFacts
 from eosctl.sources.cluster_reader import ClusterReader
 
 
-class WorkerVersion(NamedTuple):
+class WorkerVersion(Struct, frozen=True):
     """The version, and notes for the user on it."""
 
     version: KafkaVersion

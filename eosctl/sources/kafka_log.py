@@ -11,6 +11,8 @@ from contextlib import AbstractContextManager
 from itertools import chain, islice
 from typing import Any, Final, NamedTuple, Protocol
 
+from msgspec import Struct
+
 from eosctl.clients.channel import Pending
 from eosctl.clients.deadline import Deadline
 from eosctl.clients.errors import UNKNOWN_TOPIC_OR_PARTITION, protocol_error
@@ -224,7 +226,7 @@ RESTART_PATIENCE_S: Final = 30.0
 """The same for a reader that cannot do without the partition: a broker with its only replica may be restarting."""
 
 
-class _Bound(NamedTuple):
+class _Bound(Struct, frozen=True):
     timestamp: int
     isolation: IsolationLevel
 
