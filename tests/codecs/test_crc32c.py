@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eosctl.codecs.record_batches import FIRST, FewThenMany, crc32c
+from eosctl.codecs.record_batches import FIRST, PIECE, FewThenMany, crc32c
 
 
 @pytest.fixture(autouse=True)
@@ -28,8 +28,17 @@ def test_both_implementations_compute_the_value_of_rfc_3720(monkeypatch, impleme
 
 
 def test_where_no_wheel_fits_the_loop_in_python_is_not_taken(monkeypatch):
+    from aiokafka.record.util import calc_crc32c
+
     monkeypatch.setattr(google_crc32c, "implementation", "python")
-    assert crc32c() is not google_crc32c.value
+    assert crc32c() is calc_crc32c
+
+
+@pytest.mark.parametrize("size", [0, PIECE - 1, PIECE, PIECE + 1, 2 * PIECE, 3 * PIECE + 5])
+def test_many_bytes_have_one_value_whether_they_are_bytes_or_a_view(size):
+    data = bytes(number % 251 for number in range(size))
+    view = memoryview(b"before" + data)[6:]
+    assert crc32c()(data) == crc32c()(view) == FewThenMany()(view) == google_crc32c.value(data)
 
 
 @given(st.binary(max_size=3000))
