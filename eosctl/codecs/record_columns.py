@@ -87,6 +87,7 @@ def _add_words(
 MOST_HEADERS: Final = 64
 MOST_VARINT: Final = 5
 MOST_SHAPES: Final = 8
+BATCH_HEADER: Final = 61
 LOG_APPEND_TIME: Final = 0x08
 
 
@@ -138,12 +139,12 @@ SMALL: Final = _small_values()
 def columns(batches: Sequence[Records], parts: Parts) -> Columns | None:
     """The records of these batches, in order; None if any batch's records do not add up or have longer varints."""
     lengths = np.array([len(each.data) for each in batches], np.int64)
-    ends, counts = np.cumsum(lengths), np.array([each.record_count for each in batches], np.int64)
+    counts = np.array([each.record_count for each in batches], np.int64)
     if counts.min(initial=0) < 0 or (counts > lengths).any():
         return None
-    data = np.frombuffer(b"".join((*(each.data for each in batches), bytes(PAD))), np.uint8)
-    owners = np.repeat(np.arange(len(batches)), counts)
-    begins = _begins(data, ends - lengths, ends, counts, owners)
+    data, places = _where_they_lie(batches, lengths) or _joined(batches, lengths)
+    ends, owners = places + lengths, np.repeat(np.arange(len(batches)), counts)
+    begins = _begins(data, places, ends, counts, owners)
     if begins is None:
         return None
     fields = _fields(data, begins, owners, ends)
@@ -156,6 +157,31 @@ def columns(batches: Sequence[Records], parts: Parts) -> Columns | None:
         times = np.where(np.repeat(attributes & LOG_APPEND_TIME, counts), np.repeat(latest, counts), times)
     found = digests(data, fields.bodies, fields.ends if parts.headers else fields.headers)
     return Columns(offsets, with_times(found, times) if parts.timestamp else found)
+
+
+def _joined(batches: Sequence[Records], lengths: Column) -> tuple[Column, Column]:
+    """A copy of all records, and where those of each batch begin in it."""
+    data = np.frombuffer(b"".join((*(each.data for each in batches), bytes(PAD))), np.uint8)
+    return data, np.cumsum(lengths) - lengths
+
+
+def _where_they_lie(batches: Sequence[Records], lengths: Column) -> tuple[Column, Column] | None:
+    """The bytes in which the records lie already, batch after batch, as the answer to a Fetch has them; otherwise None.
+
+    The batches are in the order of the bytes, so the distance from the first to the last one shows whether anything
+    else is between them.
+    """
+    answer: Any = batches[0].data.obj if batches else None
+    if answer is None or any(each.data.obj is not answer or not each.data for each in batches):
+        return None
+    data = np.frombuffer(answer, np.uint8)
+    first, last = (_address(each.data) - _address(data) for each in (batches[0], batches[-1]))
+    places: Column = first + np.cumsum(lengths + BATCH_HEADER) - lengths - BATCH_HEADER
+    return (data, places) if places[-1] == last and last + lengths[-1] + PAD <= len(data) else None
+
+
+def _address(data: Any) -> int:  # noqa: ANN401  # any buffer
+    return int(np.frombuffer(data, np.uint8).__array_interface__["data"][0])
 
 
 def _begins(data: Column, begins: Column, ends: Column, counts: Column, owners: Column) -> Column | None:

@@ -197,11 +197,13 @@ class SideReading:
                     except Undecodable as error:
                         self._damaged(item, error)
                         continue
-                    run.append(OpenBatch(item, records))
-                    size += len(records)
-                    if size >= RUN_BYTES:
+                    # Records of one answer need not be copied to lie side by side.
+                    goes_on = bool(run) and item.batch.data.obj is run[-1].item.batch.data.obj
+                    if size >= (RUN_BYTES if goes_on else RUN_BYTES // 2):
                         yield offsets, run
                         run, size = [], 0
+                    run.append(OpenBatch(item, records))
+                    size += len(records)
             if run:
                 yield offsets, run
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from eosctl.codecs import record_columns
-from eosctl.codecs.record_columns import LOG_APPEND_TIME, LONG, PAD, Parts, Records, columns, digests
+from eosctl.codecs.record_columns import BATCH_HEADER, LOG_APPEND_TIME, LONG, PAD, Parts, Records, columns, digests
 
 
 def varint(number: int) -> bytes:
@@ -87,6 +87,42 @@ ONE = record(body())
 )
 def test_records_that_do_not_fill_their_batch_are_left_to_the_decoder(batches, found):
     assert offsets(*batches) == found
+    assert offsets(*in_one_answer(batches)) == found
+
+
+def in_one_answer(batches: list[Records], between: int = BATCH_HEADER, behind: int = PAD) -> list[Records]:
+    """The same batches, with so many other bytes before each one and behind the last one."""
+    other, answer = b"\x55", b""
+    ends = []
+    for each in batches:
+        answer += other * between + each.data
+        ends.append(len(answer))
+    view = memoryview(answer + other * behind)
+    return [each._replace(data=view[end - len(each.data) : end]) for each, end in zip(batches, ends, strict=True)]
+
+
+THREE = [
+    batch(ONE, record(body(value=b"of 6 b"), 3)),
+    batch(record(body(b"key"), 0, 90), base=200),
+    batch(ONE, base=300),
+]
+
+
+@pytest.mark.parametrize(
+    ("between", "behind", "copied"),
+    [(BATCH_HEADER, PAD, 0), (BATCH_HEADER, PAD - 1, 1), (BATCH_HEADER + 1, PAD, 1), (0, PAD, 1)],
+)
+def test_records_of_one_answer_are_read_where_they_lie_if_nothing_else_is_between(between, behind, copied, monkeypatch):
+    expected, join, copies = columns(THREE, WITH_ALL), record_columns._joined, []
+    monkeypatch.setattr(record_columns, "_joined", lambda *given: copies.append(1) or join(*given))
+    found = columns(in_one_answer(THREE, between, behind), WITH_ALL)
+    assert [each.tolist() for each in found] == [each.tolist() for each in expected]
+    assert len(copies) == copied
+
+
+def test_records_of_two_answers_are_copied():
+    one, other = in_one_answer(THREE), in_one_answer(THREE)
+    assert offsets(one[0], *other[1:]) == offsets(*THREE)
 
 
 @pytest.mark.parametrize(
