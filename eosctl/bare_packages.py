@@ -51,6 +51,8 @@ SELDOM_USED: Final = frozenset(
         "linecache",
         "lzma",
         "msgspec.inspect",
+        "numpy._core._add_newdocs",
+        "numpy._core._add_newdocs_scalars",
         "platform",
         "secrets",
         "shutil",
