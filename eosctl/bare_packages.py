@@ -56,6 +56,7 @@ SELDOM_USED: Final = frozenset(
         "platform",
         "secrets",
         "shutil",
+        "signal",
         "ssl",
         "stringprep",
         "subprocess",
@@ -126,6 +127,7 @@ ELSEWHERE: Final[Mapping[str, Mapping[str, str]]] = {
         **dict.fromkeys(("BaseField", "StructField"), "kafka.protocol.schemas.fields"),
     },
     "platform": {"system": __name__},
+    "signal": dict.fromkeys(("SIGINT", "getsignal", "signal"), "_signal"),
     "typing_extensions": dict.fromkeys(("NotRequired", "Required", "get_type_hints"), "typing"),
 }
 """Names that need not run the module: the module that has them, too."""

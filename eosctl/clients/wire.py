@@ -1,12 +1,12 @@
 """Requests to Kafka brokers in Kafka's own protocol, over kafka-python's connections, SASL and TLS."""
 
 import heapq
-import signal
 import threading
 from collections import defaultdict, deque
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import count
+from signal import SIGINT, getsignal, signal
 from time import monotonic
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, Protocol, Self, TypeVar
@@ -581,7 +581,7 @@ class Wire:
 
         Gives the interrupts that were held back until now.
         """
-        handler = signal.getsignal(signal.SIGINT)
+        handler = getsignal(SIGINT)
         caught: list[tuple[int, FrameType | None]] = []
         if threading.current_thread() is not threading.main_thread() or not callable(handler):
             yield caught
@@ -591,11 +591,11 @@ class Wire:
             caught.append((number, frame))
             self._net.wakeup()
 
-        signal.signal(signal.SIGINT, hold)
+        signal(SIGINT, hold)
         try:
             yield caught
         finally:
-            signal.signal(signal.SIGINT, handler)
+            signal(SIGINT, handler)
             if caught:
                 handler(*caught[0])
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import Final, NamedTuple
+from typing import Final
 
 from msgspec import Struct, field
 
@@ -104,7 +104,7 @@ def source_connectors(reader: ClusterReader, request: OffsetsRequest, version: K
     return Connectors({name: {**config, **own} for name, config in configs.items()}, own, gone, history.named)
 
 
-class _History(NamedTuple):
+class _History(Struct, frozen=True):
     """The last config of every connector that ever was, and all offsets topics in its configs, perhaps none."""
 
     last: Configs = MappingProxyType({})
