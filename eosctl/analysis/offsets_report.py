@@ -396,7 +396,7 @@ def _orphan(connector: ConnectorOffsets) -> Iterator[Finding]:
             connector.name,
             f"{pluralize(live, 'offset remains', 'offsets remain')} of a connector that does not "
             "exist: one of this name would begin there",
-            _evidence(connector.first_live(EXAMPLES), live),
+            {"offsets": live, "keys_base64": [base64_of(key.raw) for key in connector.first_live_keys(EXAMPLES)]},
             cure=for_connector(kinds.ORPHAN_OFFSETS.fix, connector.name),
         )
 

@@ -334,13 +334,13 @@ class MergedOffsets(Sequence[MergedOffset]):
     def others(self) -> Collection[MergedOffset]:
         return self._others.values()
 
-    def first_live(self, count: int) -> Sequence[MergedOffset]:
-        """The first of those that are live, without putting all in order."""
+    def first_live_keys(self, count: int) -> Sequence[OffsetKey]:
+        """The first keys of those that are live, without putting all in order."""
         live = {key.raw: key for key in self._unsorted}
         for raw, each in self._others.items():
             if not each.live:
                 del live[raw]
-        return [self._merged(live[raw]) for raw in nsmallest(count, live)]
+        return [live[raw] for raw in nsmallest(count, live)]
 
     def _merged(self, key: OffsetKey) -> MergedOffset:
         return self._others.get(key.raw) or self._make(key)
@@ -385,11 +385,11 @@ class ConnectorOffsets(Struct, frozen=True):
         """The offsets that are not plain."""
         return self.offsets.others if isinstance(self.offsets, MergedOffsets) else self.offsets
 
-    def first_live(self, count: int) -> Sequence[MergedOffset]:
-        """The first of its offsets that are live."""
+    def first_live_keys(self, count: int) -> Sequence[OffsetKey]:
+        """The keys of the first of its offsets that are live."""
         if isinstance(self.offsets, MergedOffsets):
-            return self.offsets.first_live(count)
-        return [*islice((each for each in self.offsets if each.live), count)]
+            return self.offsets.first_live_keys(count)
+        return [*islice((each.key for each in self.offsets if each.live), count)]
 
     @property
     def live(self) -> int:

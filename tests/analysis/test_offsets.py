@@ -572,10 +572,10 @@ def test_an_offset_that_is_made_when_it_is_asked_for_is_the_one_that_every_rule_
     found, by_rule = merger.merge(keys, (only,)), merger.merge(keys, (only, only))
     assert [found[at] for at in range(len(found))] == [*found] == [*found[:]] == by_rule
     connector = ConnectorOffsets("c", True, (only,), found)
-    live = [each for each in by_rule if each.live]
+    live = [each.key for each in by_rule if each.live]
     assert connector.live == len(live)
     for whole in (connector, replace(connector, offsets=by_rule)):
-        assert [whole.first_live(count) for count in (0, 1, 2, 9)] == [live[:count] for count in (0, 1, 2, 9)]
+        assert [whole.first_live_keys(count) for count in (0, 1, 2, 9)] == [live[:count] for count in (0, 1, 2, 9)]
     plain = [each for each in found if each not in connector.others]
     assert [*connector.others] == [each for each in by_rule if each in connector.others]
     assert all(isinstance(each.kafka_effective, StoredOffset) and each.kafka_effective.usable for each in plain)
