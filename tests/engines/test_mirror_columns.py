@@ -1,16 +1,21 @@
 """Records decoded as columns against the decoder of batches: the same offsets, equal records, and answers."""
 
-from dataclasses import replace
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eosctl.codecs.record_batches import Codec
+from eosctl.codecs.record_batches import Codec, iter_batches
 from eosctl.engines import mirroring
-from eosctl.engines.mirroring import NoColumns, OpenBatch, columns_of, plain_records, record_by_record
+from eosctl.engines.mirroring import DecodedRun, NoColumns, OpenBatch, columns_of, plain_records, record_by_record
 from eosctl.model.mirror import Compared
+from eosctl.sources.audit_log import DataBatch
 from tests.engines.mirror_logs import Log, Written, batch, pair, with_records
 
 BODIES = (
@@ -151,3 +156,38 @@ def test_many_headers_and_batches_of_all_sizes_are_compared():
     source = Log(tuple(batch(records[a:b], range(b - a), a) for a, b in pairwise(cuts)))
     target = Log((batch(records, range(9001), 0, Codec.ZSTD),))
     assert mirroring.compare_pair(*pair(source, target)).alignment.matched == 9001
+
+
+@dataclass(frozen=True)
+class Answers(Log):
+    """A log whose `batches` are answers to a Fetch, of several batches each."""
+
+    def items(self) -> Iterator[DataBatch]:
+        """All batches."""
+        return (DataBatch(each, False) for answer in self.batches for each in iter_batches(answer))
+
+
+def test_a_run_ends_with_an_answer_once_it_is_half_as_long_as_it_may_be(monkeypatch: pytest.MonkeyPatch):
+    """Records of one answer are read where they lie."""
+    made, base = [], 0
+    for count in (1, 3, 3, 10, 1):
+        made.append(b"".join(batch([ONE], [0], base + number) for number in range(count)))
+        base += count
+    log = Answers(tuple(made))
+    monkeypatch.setattr(mirroring, "RUN_BYTES", 4 * len(run_of(log)[0].records))
+    sizes: list[int] = []
+
+    def decode(run: Sequence[OpenBatch], compared: Compared) -> DecodedRun:
+        sizes.append(len(run))
+        return columns_of(run, compared)
+
+    both, partitions = pair(log, Log(()))
+    mirroring._compared(both, partitions, decode)
+    assert sizes[:6] == [4, 3, 4, 4, 2, 1]
+
+
+def test_numpy_starts_no_threads():
+    code = "import os, eosctl.engines.mirroring; print(len(os.listdir('/proc/self/task')))"
+    given = {name: each for name, each in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
+    ran = subprocess.run([sys.executable, "-c", code], env=given, capture_output=True, text=True, check=True)
+    assert ran.stdout.strip() == "1"
