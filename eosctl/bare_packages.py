@@ -161,11 +161,15 @@ def read_text(package: str | ModuleType, name: str, encoding: str = "utf-8", err
     return data.decode(encoding, errors)
 
 
-def load_json(kind: str, package: None = None) -> dict[str, Any]:
-    """The schema of a kind of message, for kafka-python, which reads it at five times the cost, with its comments."""
+def load_json(kind: str, package: str | ModuleType | None = None) -> dict[str, Any]:
+    """The schema of a kind of message, for kafka-python, which reads it at five times the cost, with its comments.
+
+    package, or that of the module, has the file; None: the library.
+    """
     from msgspec.json import decode
 
-    lines = read_text("kafka.protocol.schemas.resources", f"{kind}.json").split("\n")
+    name = package.__package__ if isinstance(package, ModuleType) else package
+    lines = read_text(name or "kafka.protocol.schemas.resources", f"{kind}.json").split("\n")
     schema: dict[str, Any] = decode("\n".join(line for line in lines if not line.lstrip().startswith("//")))
     _fill_in(schema.get("fields", ()), {each["name"]: each["fields"] for each in schema.get("commonStructs", ())})
     return schema
