@@ -66,7 +66,8 @@ def decode_offsets_key(raw: bytes | None) -> OffsetKey | MalformedKey:
         return MalformedKey(None, "the key is null")
     try:
         if len(raw) <= MOST_CHARACTERS:
-            return OffsetKey(raw, *_PLAIN_KEY(raw))
+            connector, partition = _PLAIN_KEY(raw)
+            return OffsetKey(raw, connector, partition)
     except _NOT_PLAIN:
         pass
     return _decode_any_key(raw)
