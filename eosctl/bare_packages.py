@@ -39,16 +39,13 @@ BARE: Final = frozenset(
 SELDOM_USED: Final = frozenset(
     {
         "aiokafka.errors",
-        "ast",
         "bz2",
         "csv",
-        "dataclasses",
         "difflib",
         "gettext",
         "hashlib",
         "hmac",
         "importlib.resources",
-        "linecache",
         "lzma",
         "msgspec.inspect",
         "numpy._core._add_newdocs",
@@ -108,7 +105,6 @@ OWN: Final = frozenset(
 `from eosctl.sources.kafka_log import read_log` runs it at once."""
 _EXCEPTIONS: Final = "httpcore._exceptions"
 ELSEWHERE: Final[Mapping[str, Mapping[str, str]]] = {
-    "ast": {"NodeVisitor": __name__},
     "httpcore": {
         "ConnectionPool": "httpcore._sync.connection_pool",
         "SyncBackend": "httpcore._backends.sync",
@@ -148,8 +144,6 @@ CALLED: Final[Mapping[str, frozenset[str]]] = {
 }
 """Names that others import from a module and only call: they get a function that runs the module at its first call."""
 VERSIONS_OF_BROKERS: Final = "kafka.protocol.broker_version_data"
-PLAIN_RECORDS: Final = frozenset({"h11._events", "typer._coercion"})
-"""Modules whose dataclasses are only made and read: dataclasses would compile 40 methods that nothing calls."""
 UNSENT: Final = frozenset({"ListGroupsRequest", "OffsetFetchRequest"})
 """Requests that VERSIONS_OF_BROKERS makes for brokers before 0.10, and that kafka-python sends to none."""
 
@@ -189,35 +183,6 @@ def system() -> str:
     return os.uname().sysname
 
 
-class NodeVisitor:
-    """As ast.NodeVisitor, for inspect, whose class of it looks for a class in a source file."""
-
-    def visit(self, node: Any) -> Any:  # noqa: ANN401  # as ast's
-        return import_module("ast").NodeVisitor.visit(self, node)
-
-    def generic_visit(self, node: Any) -> Any:  # noqa: ANN401  # as ast's
-        return import_module("ast").NodeVisitor.generic_visit(self, node)
-
-
-def dataclass(*, init: bool = True, **_: object) -> Callable[[type], type]:
-    """A decorator for PLAIN_RECORDS: of a dataclass it makes `__init__` alone, and that without defaults."""
-
-    def made(record: type) -> type:
-        if init:
-            names = [name for each in reversed(record.__mro__) for name in getattr(each, "__annotations__", ())]
-
-            def __init__(self: object, *given: object, **named: object) -> None:
-                values = dict(zip(names, given, strict=False)) | named
-                if len(given) + len(named) != len(names) or values.keys() != set(names):
-                    raise TypeError(f"{record.__name__} takes {', '.join(names)}")
-                vars(self).update(values)
-
-            record.__init__ = __init__  # type: ignore[misc]  # a dataclass does the same
-        return record
-
-    return made
-
-
 def _importer() -> str:
     """The module whose import statement looks up a name of a bare module."""
     frame = sys._getframe(2)
@@ -234,8 +199,6 @@ class _BareModule(ModuleType):
             return super().__getattribute__(name)
         if name in UNSENT and _importer() == VERSIONS_OF_BROKERS:
             return {0: lambda *_: None}
-        if name == "dataclass" and _importer() in PLAIN_RECORDS:
-            return dataclass
         return super().__getattribute__("__spec__").loader.value(self, name)
 
 

@@ -4,27 +4,15 @@ import json
 import platform
 import subprocess
 import sys
-from dataclasses import MISSING, fields, is_dataclass
 from importlib import import_module, resources
 
 import pytest
 
-from eosctl.bare_packages import CALLED, ELSEWHERE, PLAIN_RECORDS, dataclass, load_json, read_text, system
+from eosctl.bare_packages import CALLED, ELSEWHERE, load_json, read_text, system
 
 CONNECTED = {"_ssl", "_hashlib", "kafka.net.sasl.scram", "kafka.metrics", "kafka.protocol.consumer.group"}
 """Modules of other logins and protections than those of a plain connection, and of work that eosctl leaves alone."""
-UNUSED = {
-    "ast",
-    "dataclasses",
-    "difflib",
-    "gettext",
-    "importlib.resources",
-    "linecache",
-    "platform",
-    "shutil",
-    "textwrap",
-    "typer.completion",
-}
+UNUSED = {"difflib", "gettext", "importlib.resources", "platform", "shutil", "textwrap", "typer.completion"}
 """Modules of help, of names like one that is not known, and of other systems."""
 
 
@@ -63,25 +51,6 @@ def test_the_operating_system_has_the_name_that_platform_gives():
     assert system() == platform.system()
 
 
-@pytest.mark.parametrize(
-    "record",
-    [each for name in sorted(PLAIN_RECORDS) for each in vars(import_module(name)).values() if is_dataclass(each)],
-    ids=lambda each: each.__name__,
-)
-def test_a_plain_record_is_made_of_the_fields_of_the_dataclass(record):
-    assert all(each.default is MISSING and each.default_factory is MISSING for each in fields(record))
-    names = [each.name for each in fields(record)]
-    if record.__dataclass_params__.init:
-        assert not hasattr(record, "__post_init__")
-        plain = dataclass(frozen=True)(type(record.__name__, (record,), {"_coerce_value": None}))
-        made = plain(*names[:1], **{name: name for name in names[1:]})
-        assert vars(made) == {name: name for name in names}
-        with pytest.raises(TypeError, match=record.__name__):
-            plain(*names, "more")
-    else:
-        assert "__init__" in vars(record) or "__init__" in vars(record.__mro__[1])
-
-
 def run(code):
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
 
@@ -94,13 +63,6 @@ def test_a_call_runs_the_module_and_gives_its_value():
     code += "import kafka.net.sasl; print(kafka.net.sasl.get_sasl_mechanism.__module__)"
     ran = run(code)
     assert ran.stdout == "e3b0c442 SaslMechanismPlain\nkafka.net.sasl\n", ran.stderr
-
-
-def test_python_finds_the_source_of_a_class_with_the_bare_ast():
-    code = "from eosctl.bare_packages import SELDOM_USED, open_bare; open_bare(SELDOM_USED)\n"
-    code += "import inspect, eosctl.errors; print(inspect.getsource(eosctl.errors.EosctlError))"
-    ran = run(code)
-    assert ran.stdout.startswith("class EosctlError(Exception):"), ran.stderr
 
 
 def test_a_plain_connection_loads_neither_tls_nor_logins_nor_help():
