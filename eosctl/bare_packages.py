@@ -53,7 +53,6 @@ SELDOM_USED: Final = frozenset(
         "platform",
         "secrets",
         "shutil",
-        "signal",
         "ssl",
         "stringprep",
         "subprocess",
@@ -123,7 +122,6 @@ ELSEWHERE: Final[Mapping[str, Mapping[str, str]]] = {
         **dict.fromkeys(("BaseField", "StructField"), "kafka.protocol.schemas.fields"),
     },
     "platform": {"system": __name__},
-    "signal": dict.fromkeys(("SIGINT", "getsignal", "signal"), "_signal"),
     "typing_extensions": dict.fromkeys(("NotRequired", "Required", "get_type_hints"), "typing"),
 }
 """Names that need not run the module: the module that has them, too."""

@@ -65,6 +65,16 @@ def test_a_call_runs_the_module_and_gives_its_value():
     assert ran.stdout == "e3b0c442 SaslMechanismPlain\nkafka.net.sasl\n", ran.stderr
 
 
+def test_a_fork_ignores_ctrl_c_before_it_becomes_another_program():
+    """As pyspark starts Spark: a module that ran there at its first name would end it."""
+    code = "from eosctl.bare_packages import SELDOM_USED, open_bare; open_bare(SELDOM_USED)\n"
+    code += "import signal, subprocess\n"
+    code += "ignore = lambda: signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
+    code += "print(subprocess.run(['true'], preexec_fn=ignore).returncode)"
+    ran = run(code)
+    assert ran.stdout == "0\n", ran.stderr
+
+
 def test_a_plain_connection_loads_neither_tls_nor_logins_nor_help():
     code = "import atexit, sys\n"
     code += "whole = lambda: (name for name, each in sys.modules.items() if type(each) is type(sys))\n"
